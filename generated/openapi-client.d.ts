@@ -15,16 +15,16 @@ export interface paths {
         put?: never;
         /**
          * Get a token
-         * @description Answers a token that is valid for 24 hours. Send it as `Authorization: jwt <token>`; `jwt` may be in any case,
-         *     `Bearer` is refused. An unknown e-mail and a wrong password answer alike.
+         * @description Returns a token that is valid for 24 hours. Send it as `Authorization: jwt <token>`; `jwt` may be in any case;
+         *     `Bearer` is refused. An unknown e-mail and a wrong password get the same response.
          *
-         *     After 10 failed logins for one e-mail, in any case, within a minute: 429, counted by each process. A process checks two logins
-         *     at a time; when 32 wait, or after 2.5 seconds of waiting: 503 `overloaded`. The body has at most 64 kB decoded
-         *     (413).
+         *     After 10 failed logins for one e-mail (ignoring case) within a minute, further ones get 429; each process counts
+         *     for itself. A process checks two logins at a time; if 32 are waiting, or after waiting 2.5 seconds, a login gets
+         *     503 `overloaded`. The body may have at most 64 kB decoded (413).
          *
-         *     The token has the scopes of the user. It ends earlier, within 10 seconds, when the user is deleted or gets another
-         *     password; a scope that is taken away ends as soon, one that is given counts from the next login. If the operator names
-         *     an identity provider (`JWT_JWKS_URL`), only its tokens and API keys are accepted.
+         *     The token has the user's scopes. It ends early, within 10 seconds, when the user is deleted or gets a new
+         *     password; a removed scope ends just as soon, an added one counts from the next login. If the operator sets an
+         *     identity provider (`JWT_JWKS_URL`), only its tokens and API keys are accepted.
          */
         post: operations["login"];
         delete?: never;
@@ -48,21 +48,22 @@ export interface paths {
          *     **costs** are numbers per row.
          *
          *     Columns get letters as in a spreadsheet: `code` is A, then attributes, extensions and costs in the order of
-         *     declaration. Letters never change; margin formulas name costs by them.
+         *     declaration. Letters never change; margin formulas use them to name costs.
          *
-         *     Send the schema again to append columns; they get the next letters. Once products exist, a new extension, and a
-         *     changed or missing column, is 409 `schema-in-use`; attributes and costs may still be appended and are absent until
-         *     loaded.
+         *     Send the schema again to append columns; they get the next letters. Once products exist, a new extension or a
+         *     changed or missing column gets 409 `schema-in-use`; attributes and costs can still be appended and are absent
+         *     until loaded.
          *
-         *     Without products, also when all were deleted, the schema is replaced. A column goes if the new schema has none of its
-         *     name and type. While the filters or the margin formula of a price list, the filters of a promotion or the competitor
-         *     schema name a column that goes, the answer is 409 `schema-in-use`, and `errors` says what names it. A margin formula
-         *     that names a cost by its letter holds it back, too, if the letter would mean another column; a list without a formula
-         *     of its own gets the new default, also with the first schema. If the extensions change, the kept history of the price lists begins anew
-         *     (`history-not-kept`), and the rows of plans are gone: they were known by the former extensions.
+         *     Without products, even if all were deleted, the schema is replaced. A column is dropped if the new schema has
+         *     none with its name and type. While a price list's filters or margin formula, a promotion's filters or the
+         *     competitor schema name a dropped column, the response is 409 `schema-in-use`, and `errors` says what names it. A
+         *     margin formula that names a cost by its letter also blocks the change if the letter would mean another column; a
+         *     list without its own formula gets the new default, even with the first schema. If the extensions change, the
+         *     price lists' history starts over (`history-not-kept`) and plans lose their rows, because both were keyed by the
+         *     old extensions.
          *
-         *     A column cannot be named like a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`, ...);
-         *     `description` is free.
+         *     A column cannot have the name of a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`,
+         *     ...); `description` is allowed.
          */
         post: operations["createCatalogSchema"];
         delete?: never;
@@ -105,10 +106,10 @@ export interface paths {
          * @description Creates or updates products by `code` and extensions. Every extension is required. Attributes, costs and `active`
          *     are optional and stay as they were when left out. A new product is active.
          *
-         *     An attribute belongs to the code: setting it changes all rows of that code, and different values for one code in a
-         *     payload are an error. An inactive product matches no price list filter and cannot be added to a list.
+         *     An attribute belongs to the code: setting it changes all rows with that code, and different values for one code
+         *     in a payload are an error. An inactive product matches no price list filter and cannot be added to a list.
          *
-         *     Code and extensions (as a JSON array of texts) have at most 2,600 bytes of UTF-8 together (`length`).
+         *     Code and extensions (as a JSON array of texts) may have at most 2,600 bytes of UTF-8 together (`length`).
          */
         post: operations["upsertProducts"];
         delete?: never;
@@ -126,7 +127,7 @@ export interface paths {
         };
         /**
          * List products
-         * @description Products by id or in an order, narrowed by any of the filters.
+         * @description Products by id or in the requested order, narrowed by any of the filters.
          */
         get: operations["listProducts"];
         put?: never;
@@ -148,20 +149,21 @@ export interface paths {
         put?: never;
         /**
          * Delete products
-         * @description Deletes rows of the catalog by their `extended_catalog_id`. The attributes of a code go with its last row.
+         * @description Deletes catalog rows by `extended_catalog_id`. A code's attributes go with its last row.
          *
-         *     If a price list holds a product, in its draft or in its published version, the answer is 409 `product-in-use`: `errors` names
-         *     the rows of the body, and nothing is deleted. Remove such products from their lists first
-         *     (`POST /api/v1/prices/bulk_remove_products/`). The history of lists keeps its rows, but a revert does not bring back a row
-         *     whose product is gone. Sales, competitor prices and agreements may go on naming it.
+         *     If a price list holds a product, in its draft or published version, the response is 409 `product-in-use`:
+         *     `errors` names the rows of the body, and nothing is deleted. Remove such products from their lists first (`POST
+         *     /api/v1/prices/bulk_remove_products/`). The history of lists keeps the product's rows, but a revert does not
+         *     bring back a row whose product is gone. Sales, competitor prices and agreements may still name it.
          *
-         *     The call waits for other calls that write to price lists, and is 503 if they take longer than 3 seconds; 400 `too-costly` if it
-         *     takes over 5 seconds to look the products up in all lists.
+         *     The call waits for other calls that write to price lists, and returns 503 if they take longer than 3 seconds. It
+         *     returns 400 `too-costly` if looking the products up in all lists takes over 5 seconds.
          *
-         *     With no products left, the columns can be replaced: `POST /api/v1/product_catalog/schema/create_schema/`.
+         *     Once no products are left, the columns can be replaced: `POST /api/v1/product_catalog/schema/create_schema/`.
          *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         *     The body has 1 to 100,000 keys; more get 413. A key that does not exist (any more) counts as `absent` and is not
+         *     an error, so you can repeat the call. A key that appears twice in the body is a row error (`duplicate_row`), and
+         *     nothing is deleted.
          */
         post: operations["deleteProducts"];
         delete?: never;
@@ -181,12 +183,12 @@ export interface paths {
         put?: never;
         /**
          * Create price lists
-         * @description Creates one list per object. Names are unique in the account: a taken name is 409 `name-taken`, and one name twice
-         *     with different content is an error. A new list is empty and not published; adding products or synchronising it
-         *     publishes it.
+         * @description Creates one list per object. Names are unique in the account: a taken name gets 409 `name-taken`, and the same
+         *     name twice with different content is an error. A new list is empty and not published; adding products or
+         *     synchronising it publishes it.
          *
-         *     The margin formula is checked here, and a fault is named with its position. So are the columns and value types of
-         *     `product_filters`.
+         *     The margin formula is checked here, and an error gives its position. The columns and value types of
+         *     `product_filters` are checked too.
          */
         post: operations["createPriceLists"];
         delete?: never;
@@ -224,15 +226,15 @@ export interface paths {
         };
         /**
          * Read a price list
-         * @description The settings of a list, and whether it is published. The `ETag` stands for the settings: prices and publications do
-         *     not change it.
+         * @description The settings of a list, and whether it is published. The `ETag` covers only the settings: prices and
+         *     publications do not change it.
          */
         get: operations["readPriceList"];
         put?: never;
         post?: never;
         /**
          * Delete a price list
-         * @description Deletes the list with its rows and prices. While a job works on the list, the call waits briefly, then answers
+         * @description Deletes the list with its rows and prices. While a job works on the list, the call waits briefly, then returns
          *     503.
          */
         delete: operations["deletePriceList"];
@@ -240,16 +242,16 @@ export interface paths {
         head?: never;
         /**
          * Change the settings of a price list
-         * @description Merges the body into the settings (JSON Merge Patch, RFC 7396): a given key replaces, a missing key stays, `null`
-         *     gives a setting its default. `valid_to` has none. `product_filters` and `guardrails` merge key by key; `null` removes
-         *     a key.
+         * @description Merges the body into the settings (JSON Merge Patch, RFC 7396): a key you send replaces the value, a missing key
+         *     stays, `null` restores the default. `valid_to` has no default. `product_filters` and `guardrails` merge key by
+         *     key; `null` removes a key.
          *
-         *     Reads notice a change at once. It makes no revision, and no row comes or goes: `product_filters` act at the next
-         *     `sync_with_catalog`. The settings are checked as when a list is created.
+         *     Reads see a change at once. It makes no revision and adds or removes no rows: `product_filters` take effect at
+         *     the next `sync_with_catalog`. The settings are checked as when a list is created.
          *
-         *     With `If-Match`, the settings must be as you read them, else 412 `precondition-failed`. The body may be
-         *     `application/json` or `application/merge-patch+json`. While a job works on the list, a change of `product_filters`
-         *     waits briefly, then answers 503.
+         *     With `If-Match`, the settings must still be as you read them, else 412 `precondition-failed`. The body may be
+         *     `application/json` or `application/merge-patch+json`. While a job works on the list, a change to
+         *     `product_filters` waits briefly, then returns 503.
          */
         patch: operations["updatePriceList"];
         trace?: never;
@@ -269,8 +271,8 @@ export interface paths {
         };
         /**
          * List the revisions of a price list
-         * @description Each call, file or job that changed published prices or rows made one: who, when, why, and how much. The newest
-         *     comes first. What changed nothing made none.
+         * @description Each call, file or job that changed published prices or rows made one, which says who, when, why and how much.
+         *     Newest first. A call that changed nothing made none.
          */
         get: operations["listRevisions"];
         put?: never;
@@ -327,16 +329,17 @@ export interface paths {
         };
         /**
          * List the rows of a price list
-         * @description Published rows have their prices and margins, one per price dimension, and their dynamic attributes. A list that
-         *     is not published has no published rows. The draft has no prices. `date` picks the day of a calendar list. A margin
-         *     is `null` on division by zero, if a cost of the formula is missing, if a step of the formula takes more than 1,000
+         * @description Published rows show their prices and margins, one per price dimension, and their dynamic attributes. A list that
+         *     is not published has no published rows. The draft has no prices. `date` picks the day of a calendar list. A
+         *     margin is `null` on division by zero, if a cost in the formula is missing, if a step takes more than 1,000
          *     digits, or if the result does not fit a JSON number.
          *
-         *     A file (CSV or NDJSON) of the published version has a line per price, as `bulk_update_prices` takes them. Of a
-         *     calendar list it has a line per priced day, or the day that `date` picks; a row without any price has price 0 on
-         *     the first day, so that no row is missing. `priced` is false in lines whose price was never set; a load skips them,
-         *     so that an export that is loaded sets no price of 0. With `lines=dynamic_attributes` it has a line per dynamic attribute, as
-         *     `bulk_update_dynamic_attributes` takes them. A file of the draft has a line per row.
+         *     A file (CSV or NDJSON) of the published version has one line per price, in the form that `bulk_update_prices`
+         *     takes. For a calendar list it has one line per priced day, or only the day that `date` picks; a row without any
+         *     price has price 0 on the first day, so no row is missing. `priced` is false on lines whose price was never set;
+         *     a load skips them, so loading an export sets no price to 0. With `lines=dynamic_attributes` it has one line per
+         *     dynamic attribute, in the form that `bulk_update_dynamic_attributes` takes. A file of the draft has one line per
+         *     row.
          */
         get: operations["listPriceListRows"];
         put?: never;
@@ -362,8 +365,8 @@ export interface paths {
         };
         /**
          * Compare a price list at two moments
-         * @description One entry for each cell that differs: the price of a row in a dimension and, in a calendar list, on a day. A row that
-         *     left and came back counts by what it had at both moments. By code and extensions.
+         * @description One entry for each cell that differs: the price of a row in a dimension and, in a calendar list, on a day. A row
+         *     that left and came back is compared by what it had at both moments. Sorted by code and extensions.
          */
         get: operations["diffPriceList"];
         put?: never;
@@ -389,9 +392,10 @@ export interface paths {
         };
         /**
          * Follow the changes of a price list
-         * @description Each change of each revision, by revision, then code and extensions: keep `next`, and ask for what came `after` it.
-         *     Two readers with the same `after` see the same. To start, read the rows of the list as a file, whose header
-         *     `Price-List-Revision` is the first `after`. A list that is not published has no changes and revision 0.
+         * @description Every change of every revision, ordered by revision, then code and extensions. Keep `next` and send it as
+         *     `after` to read what came later. Two readers with the same `after` see the same changes. To start, read the
+         *     list's rows as a file; its header `Price-List-Revision` is your first `after`. An unpublished list has no
+         *     changes and revision 0.
          */
         get: operations["listChanges"];
         put?: never;
@@ -419,12 +423,12 @@ export interface paths {
         put?: never;
         /**
          * Undo changes of a price list
-         * @description Undoes one `revision`, or all after `to_revision`. Cells get their former price, rows that came leave, rows that left
-         *     return with their id and prices. It makes a revision itself, which can be undone, too.
+         * @description Undoes one `revision`, or all after `to_revision`. Cells get their former price back, added rows leave, removed
+         *     rows return with their id and prices. The revert is itself a revision, which can be undone.
          *
-         *     What was changed again since is a conflict, and so is a row that shall return and whose product is gone or inactive:
-         *     409 `revert-conflict` names them, `on_conflict: skip` leaves them out. Above 100 products or 100,000 cells a
-         *     background job undoes it; its `result` is the same object.
+         *     Anything changed again since is a conflict, and so is a row to restore whose product is gone or inactive: 409
+         *     `revert-conflict` names them; `on_conflict: skip` leaves them out. Above 100 products or 100,000 cells a
+         *     background job does the work; its `result` is the same object.
          */
         post: operations["revertPriceList"];
         delete?: never;
@@ -445,13 +449,13 @@ export interface paths {
         /**
          * Add products to a price list
          * @description Adds the products to the draft at price 0 and publishes the list. A row that is already in the list keeps its
-         *     price, and its id is answered. Each product must be in the catalog, active, and allowed by the list's
+         *     price, and its id is returned. Each product must be in the catalog, active, and allowed by the list's
          *     `product_filters`.
          *
-         *     Up to 100 distinct products (counting those in the list already) are added at once; the answer is the row ids in
-         *     payload order. Above 100, the payload is checked just as fully and then added by a background job; the answer is
-         *     the job with its `Location`, and all rows appear at one moment. A file above 100 products is answered with the
-         *     job, too.
+         *     Up to 100 distinct products (counting those already in the list) are added at once; the response is the row ids
+         *     in payload order. Above 100, the payload is checked just as fully and then added by a background job; the
+         *     response is the job with its `Location`, and all rows appear at the same moment. A file with more than 100
+         *     products also returns the job.
          *
          *     Prices in exported rows are skipped, so one file can add products and then set their prices.
          */
@@ -474,19 +478,18 @@ export interface paths {
         /**
          * Set prices
          * @description Sets prices in the published version; they survive every later publication. The draft is not changed. A row that
-         *     is not in the published list is an error. A list
-         *     that is not published is 409 `price-list-not-published`.
+         *     is not in the published list is an error. A list that is not published gets 409 `price-list-not-published`.
          *
          *     `price_dimension` is required if the list has more than one. `date` is required for calendar lists and refused for
          *     others; it is one of the 365 days from `valid_from`.
          *
          *     **No stale overwrite.** `observed_at` says when the sender saw the prices: a price that was set or confirmed by a
-         *     later observation is not overwritten. A change that was sent without `observed_at` counts with its own time. A
-         *     row with `expected_price` overwrites this price only. Such stale rows are 409 `stale-rows`, and nothing is
-         *     written; with `on_stale: skip` they are left out. Bad rows come first (400). A row that would change nothing is
-         *     never stale, nor one whose price was never set. Sending the price that holds confirms it, without a revision.
+         *     later observation is not overwritten. A change sent without `observed_at` counts with its own time. A row with
+         *     `expected_price` overwrites only that price. Stale rows get 409 `stale-rows`, and nothing is written; with
+         *     `on_stale: skip` they are left out. Bad rows are reported first (400). A row that would change nothing is never
+         *     stale, nor is one whose price was never set. Sending the current price confirms it, without a revision.
          *
-         *     A file may have the column `priced` of an export. Lines in which it is false set nothing and are not checked; they
+         *     A file may have the column `priced` of an export. Lines where it is false set nothing and are not checked; they
          *     count as `rows`. Without it, and in a JSON body, each row sets a price.
          */
         post: operations["updatePrices"];
@@ -508,7 +511,7 @@ export interface paths {
         /**
          * Make a price list match the catalog
          * @description Sets the draft to what the catalog and the list's `product_filters` say now, then publishes the list, even if
-         *     nothing changed or matches:
+         *     nothing changed or nothing matches:
          *
          *     | In the list | Matches the filters | Result |
          *     |---|---|---|
@@ -518,11 +521,11 @@ export interface paths {
          *     | no | no | stays out |
          *
          *     A product matches if each key of `product_filters` allows its value; `{}` allows all. An inactive product matches
-         *     nothing. A removed product that is added again starts anew.
+         *     nothing. A removed product that is added again starts over.
          *
          *     Up to 100 products (added, removed and untouched together) are handled at once. Above 100, a background job works
          *     on the catalog as it is when the job runs; its `result` is the same object. The call counts up to 1,000 products,
-         *     so the job's first `total` is at most that. Readers see the list before or after, never between.
+         *     so the job's first `total` is at most that. Readers see the list before or after, never in between.
          */
         post: operations["syncWithCatalog"];
         delete?: never;
@@ -542,44 +545,45 @@ export interface paths {
         put?: never;
         /**
          * Plan new prices by a formula
-         * @description Computes a new price for each cell of a published list that the call selects: all rows, or those that
-         *     `product_filters` allow, in all price dimensions or in those named. In a calendar list `dates` selects the days; it
-         *     is required there and refused for other lists. Nothing is written but a plan, with what would change, what violates
-         *     the guardrails, and the `inputs` of each cell. `POST /api/v1/plans/{id}/apply/` sets the prices.
+         * @description Computes a new price for each cell of a published list that you select: all rows, or those that
+         *     `product_filters` allow, in all price dimensions or in those named. In a calendar list `dates` selects the days;
+         *     it is required there and refused for other lists. Only a plan is written; it shows what would change, what
+         *     violates the guardrails, and the `inputs` of each cell. `POST /api/v1/plans/{id}/apply/` sets the prices.
          *
          *     **The formula** begins with `=`, has at most 1,000 characters and 32 levels of parentheses, signs and functions, and
-         *     is not case-sensitive. A fault is 400 with its position.
+         *     is not case-sensitive. An error gets 400 with its position.
          *
          *     | It may name | Meaning |
          *     |---|---|
          *     | `Price` | the published price; 0 if none was set |
          *     | `D`, `"freight"`, `COSTS` | a cost by its letter or name, the sum of all costs |
-         *     | `COMP_MIN`, `COMP_MAX`, `COMP_AVG`, `COMP_MEDIAN`, `COMP_COUNT` | what `include: competition` shows of the row, with 6 decimals: null (the count: 0) where there is no entry |
-         *     | `SALES_QTY`, `SALES_REVENUE`, `SALES_AVG` | quantity, revenue, and revenue by quantity: 0, 0 and null without sales |
+         *     | `COMP_MIN`, `COMP_MAX`, `COMP_AVG`, `COMP_MEDIAN`, `COMP_COUNT` | what `include: competition` shows for the row, with 6 decimals: null (the count: 0) if there is no entry |
+         *     | `SALES_QTY`, `SALES_REVENUE`, `SALES_AVG` | quantity, revenue, and revenue per quantity: 0, 0 and null without sales |
          *     | `+ - * /`, `( )`, `1.5` | arithmetic and numbers |
-         *     | `MIN(a, b)`, `MAX(a, b)` | the least and the greatest of 2 to 10 terms |
+         *     | `MIN(a, b)`, `MAX(a, b)` | the smallest and the largest of 2 to 10 terms |
          *     | `IF(a < b, c, d)` | `c` if the comparison (`<`, `<=`, `>`, `>=`, `=`, `<>`) holds, else `d` |
          *     | `IFNULL(a, b)` | `b` where `a` is null |
          *     | `ROUND(a, 2)` | rounded to 0 to 6 digits, halves away from zero |
-         *     | `CEILING(a, 0.05)`, `FLOOR(a, 5)` | the next multiple of a step, not below or not above `a` |
+         *     | `CEILING(a, 0.05)`, `FLOOR(a, 5)` | the nearest multiple of a step, not below or not above `a` |
          *     | `ENDING(a, 0.99)` | the smallest number not below `a` that ends in 0.99 |
          *
          *     One percent below the cheapest competitor, but never below a margin of 20 percent, and ending in .99:
          *     `= ENDING(MAX(COMP_MIN * 0.99, COSTS / 0.8), 0.99)`. A margin of 40 percent: `= COSTS / 0.6`. Weekends at 120:
          *     `= 120` with `dates`.
          *
-         *     It is computed exactly; only the result is rounded, half up to `decimals`. If a value is missing, so is the result,
-         *     in `MIN` and `MAX`, too: a missing cost never lifts a floor. A cell that gets no new price has the action `none`, and
-         *     `reason` says why. A cell without a price stays without one if the result is 0, as `= Price * 1.1` is there.
+         *     It is computed exactly; only the result is rounded, half up to `decimals`. If a value is missing, so is the
+         *     result, even in `MIN` and `MAX`: a missing cost never removes a floor. A cell that gets no new price has the
+         *     action `none`, and `reason` says why. A cell without a price stays without one if the result is 0, as with `=
+         *     Price * 1.1`.
          *
          *     A competitor's entry counts if each column of the competitor schema equals the row's value and, under a dated
          *     schema, `departure_date` is the day of the cell; entries with a day do not count in lists without days. A sale
-         *     counts for the row of its `code` and `extension` (of several extensions: the JSON array of their texts,
-         *     `["UK","red"]`; none: any); `price_list_name`, `price_dimension` and `currency` must be equal where the sale and the
-         *     list have them.
+         *     counts for the row with its `code` and `extension` (with several extensions: the JSON array of their texts,
+         *     `["UK","red"]`; with none: any); `price_list_name`, `price_dimension` and `currency` must be equal where the
+         *     sale and the list have them.
          *
-         *     Above 100,000 cells, and with `Prefer: respond-async`, the answer is 202 with a background job; its `result` names
-         *     the plan.
+         *     Above 100,000 cells, and with `Prefer: respond-async`, the response is 202 with a background job; its `result`
+         *     names the plan.
          */
         post: operations["reprice"];
         delete?: never;
@@ -599,10 +603,10 @@ export interface paths {
         put?: never;
         /**
          * Read prices
-         * @description Answers the price in force for each input row. What a row leaves out is a wildcard: without an extension, without
-         *     a `code`, or with attributes instead of a `code`, it expands into one output row per match in the published list.
-         *     Output rows come in payload order, then by code and extensions. A fully named row that is not in the list answers
-         *     nothing. Equal input rows each answer theirs.
+         * @description Returns the price in force for each input row. Whatever a row leaves out is a wildcard: without an extension,
+         *     without a `code`, or with attributes instead of a `code`, it expands into one output row per match in the
+         *     published list. Output rows come in payload order, then by code and extensions. A fully named row that is not in
+         *     the list returns nothing. Identical input rows each return their own output rows.
          *
          *     An output row is the input row with its concrete `code`, extensions and result fields. `active_price` is the
          *     lowest of the published price and the prices of the promotions that are valid on `promotion_date` (default: today,
@@ -610,39 +614,40 @@ export interface paths {
          *     name is an error (`unknown_promotion`); one that is not valid or does not cover the row leaves the published
          *     price.
          *
-         *     A price that was never set reads as 0. If the list has `hide_unpriced`, a row without a price in the dimension and
-         *     on the day that it is asked for answers nothing, whatever promotions there are.
+         *     A price that was never set reads as 0. If the list has `hide_unpriced`, a row without a price in the requested
+         *     dimension and on the requested day returns nothing, whatever promotions exist.
          *
-         *     With `client_code` the price that the client has agreed stands in for the published price, higher or lower;
-         *     promotions still start from the published price. An agreement applies if its `price_list_code` is the name of the
-         *     list, each key of `price_line` equals the row's value (`code` and `product_code` are one key; a text is read as the
-         *     type of the column), and `prices` has the dimension (`price` stands for the only one) and the day (a plain number
-         *     is the price of every day). The most keys win, then the lowest price, then the lowest id. A read looks at no more
-         *     than 100,000 agreements of the client and list (with more than 20 different dimensions and days fewer): 400
-         *     `too-costly`. If every row names a `code`, agreements about other codes do not count.
+         *     With `client_code`, the client's agreed price replaces the published price, whether higher or lower; promotions
+         *     still start from the published price. An agreement applies if its `price_list_code` is the name of the list,
+         *     each key of `price_line` equals the row's value (`code` and `product_code` are the same key; a text is read as
+         *     the column's type), and `prices` has the dimension (`price` means the only one) and the day (a plain number is
+         *     the price for every day). The agreement with the most keys wins, then the lowest price, then the lowest id. A
+         *     read considers at most 100,000 agreements of the client for the list (fewer with more than 20 different
+         *     dimensions and days); more get 400 `too-costly`. If every row names a `code`, agreements about other codes do
+         *     not count.
          *
-         *     `include` adds fields. `explain` says what set the published price, and why each promotion and agreement decides or
-         *     not;
-         *     `lowest_price` is the lowest price of the 30 days before a reduction (EU Omnibus), without revisions that were marked
-         *     as mistakes; `competition` and `sales` say what competitors ask for the row and how it sells. Both margins use the list's formula and the row's costs: `margin` at the published price,
-         *     `active_margin` at `active_price`. A margin is `null` on division by zero, as for a price of 0, and if a cost of
-         *     the formula is missing.
+         *     `include` adds fields. `explain` says what set the published price, and why each promotion and agreement applies
+         *     or not; `lowest_price` is the lowest price of the 30 days before a reduction (EU Omnibus), without revisions
+         *     marked as mistakes; `competition` and `sales` say what competitors charge for the row and how it sells. Both
+         *     margins use the list's formula and the row's costs: `margin` at the published price, `active_margin` at
+         *     `active_price`. A margin is `null` on division by zero, as for a price of 0, and if a cost in the formula is
+         *     missing.
          *
-         *     Attributes beside a `code` are ignored. A list that is not
-         *     published is 409 `price-list-not-published`. Prices are answered whether the list is valid or not: the header
-         *     `Price-List-State` says so for today, and `require_valid` refuses days outside (409 `price-list-not-valid`, with the
-         *     rows of a calendar list).
+         *     Attributes beside a `code` are ignored. A list that is not published gets 409 `price-list-not-published`. Prices
+         *     are returned whether or not the list is valid: the header `Price-List-State` gives today's state, and
+         *     `require_valid` refuses days outside the validity (409 `price-list-not-valid`, with the rows in a calendar
+         *     list).
          *
          *     A read that costs too much is refused; `detail` names the limit, the size, and what to change. Operators can
-         *     change the rows and MB.
+         *     change the row and MB limits.
          *
-         *     - `explain` answers at most 1,000 output rows, `lowest_price` 10,000, `competition` and `sales` 100,000: 400
+         *     - `explain` returns at most 1,000 output rows, `lowest_price` 10,000, `competition` and `sales` 100,000: 400
          *       `result-too-large`.
-         *     - More than 1,000,000 output rows, or an answer over 2048 MB: 400 `result-too-large`. The length is estimated from
-         *       the first rows; an answer that turns out longer breaks off.
-         *     - More than 5,000,000 rows of the list to look at: 400 `too-costly`. Rows without a `code` that name the same
+         *     - More than 1,000,000 output rows, or a response over 2048 MB: 400 `result-too-large`. The length is estimated
+         *       from the first rows; a response that turns out longer is cut off.
+         *     - More than 5,000,000 rows of the list to read: 400 `too-costly`. Rows without a `code` that name the same
          *       columns share one pass, so 60 rows that each name different columns, in a list of 100,000, are too many. More
-         *       than 5 seconds until the first row is 400 `too-costly`, too.
+         *       than 5 seconds until the first row also gets 400 `too-costly`.
          */
         post: operations["getPrices"];
         delete?: never;
@@ -662,9 +667,9 @@ export interface paths {
         put?: never;
         /**
          * Read prices over time
-         * @description Answers for each row, in payload order, the prices that were in force while it was in the list, oldest first: the
-         *     newest 1,000. A price that was never set is 0. `to` is null for the price in force. A product that was never in the
-         *     list has an empty `history`. More than 1,000,000 entries are 400 `result-too-large`.
+         * @description Returns, for each row in payload order, the prices that were in force while it was in the list: the newest
+         *     1,000, oldest first. A price that was never set is 0. `to` is null for the price in force. A product that was
+         *     never in the list has an empty `history`. More than 1,000,000 entries get 400 `result-too-large`.
          */
         post: operations["getPriceHistory"];
         delete?: never;
@@ -684,10 +689,10 @@ export interface paths {
         put?: never;
         /**
          * Set and remove dynamic attributes
-         * @description A dynamic attribute is any JSON value that you keep with a row of the published version under a name of your own.
-         *     Names need no declaration. Names that the payload leaves out stay; a payload may set several names of a row.
-         *     Dynamic attributes survive every later publication and go with their row. The draft is not changed. Lists of rows
-         *     show them, and get_prices on request (`include`).
+         * @description A dynamic attribute is any JSON value that you keep with a row of the published version under a name you choose.
+         *     Names need no declaration. Names that the payload leaves out stay; a payload may set several names for a row.
+         *     Dynamic attributes survive every later publication and are deleted with their row. The draft is not changed. Row
+         *     lists show them, and so does get_prices on request (`include`).
          *
          *     `null` (in CSV a cell `null`) removes the name; a row without it stays as it is. An empty CSV cell is a missing
          *     value; a cell `"null"`, with the quotes, is a text. A row has at most 100 names after removals (`length`).
@@ -696,7 +701,7 @@ export interface paths {
          *     space. Inside arrays and objects `null` is kept, and a number that a double cannot hold as written is refused. The
          *     name `__proto__` is refused.
          *
-         *     A row that is not in the published list is an error. A list that is not published is 409
+         *     A row that is not in the published list is an error. A list that is not published gets 409
          *     `price-list-not-published`.
          */
         post: operations["updateDynamicAttributes"];
@@ -717,19 +722,19 @@ export interface paths {
         put?: never;
         /**
          * Remove products from a price list
-         * @description Takes the products out of the draft and publishes the list. The answer is the ids of the rows that left, in payload
-         *     order. A product that is not in the list is no error: the call can be repeated. A list that is not published is 409
-         *     `price-list-not-published`.
+         * @description Takes the products out of the draft and publishes the list. The response is the ids of the removed rows, in
+         *     payload order. A product that is not in the list is not an error, so you can repeat the call. A list that is not
+         *     published gets 409 `price-list-not-published`.
          *
          *     Up to 100 distinct products (counting those that are not in the list) are removed at once. Above 100 a background
-         *     job removes them; its `result` is the same ids, and all rows leave at one moment. A file above 100 products is
-         *     answered with the job, too.
+         *     job removes them; its `result` is the same ids, and all rows disappear at the same moment. A file with more than
+         *     100 products also returns the job.
          *
-         *     The rows stay in the history: `as_of` shows them, and a revert brings them back with their prices. A product that is
-         *     added again starts anew. The guardrail `max_removed_percent` limits how many rows may leave: 422, or a failed job.
-         *     A later sync adds the products again if the catalog and `product_filters` allow them.
+         *     The rows stay in the history: `as_of` shows them, and a revert brings them back with their prices. A product
+         *     that is added again starts over. The guardrail `max_removed_percent` limits how many rows may leave: 422, or a
+         *     failed job. A later sync adds the products again if the catalog and `product_filters` allow them.
          *
-         *     Prices in exported rows are skipped, so an export can say what leaves.
+         *     Prices in exported rows are skipped, so an export can list what to remove.
          */
         post: operations["removeProducts"];
         delete?: never;
@@ -756,8 +761,8 @@ export interface paths {
          *     `valid_to`, both included. Promotions are computed when prices are read and never change a stored price.
          *
          *     `price_lists` must exist (`unknown_price_list`). Columns and value types of `product_filters` are checked against
-         *     the catalog; `price_dimensions` are not checked. Promotions name lists: they outlive a deleted list and cover a
-         *     new list of the same name.
+         *     the catalog; `price_dimensions` are not checked. Promotions refer to lists by name: they outlive a deleted list
+         *     and cover a new list with the same name.
          */
         post: operations["upsertPromotions"];
         delete?: never;
@@ -775,7 +780,7 @@ export interface paths {
         };
         /**
          * List promotions
-         * @description Promotions by id or in an order, narrowed by any of the filters.
+         * @description Promotions by id or in the requested order, narrowed by any of the filters.
          */
         get: operations["listPromotions"];
         put?: never;
@@ -819,8 +824,9 @@ export interface paths {
          * Delete promotions
          * @description Deletes promotions by name. From then on, prices are read without them; `as_of` shows them as they were.
          *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         *     The body has 1 to 100,000 keys; more get 413. A key that does not exist (any more) counts as `absent` and is not
+         *     an error, so you can repeat the call. A key that appears twice in the body is a row error (`duplicate_row`), and
+         *     nothing is deleted.
          */
         post: operations["deletePromotions"];
         delete?: never;
@@ -844,7 +850,7 @@ export interface paths {
          *
          *     Every field is a string; quantities, prices and revenues are decimals in strings. Quantities and revenues may be
          *     negative (returns). `extension` is one opaque string and may be empty. Products, lists and agreements may be named
-         *     before they are loaded. Decimals keep the decimals they were sent with, `departure_date` is kept as sent,
+         *     before they are loaded. Decimals keep the digits they were sent with, `departure_date` is kept as sent,
          *     `transaction_date` is read in UTC to the microsecond.
          */
         post: operations["upsertSales"];
@@ -863,7 +869,7 @@ export interface paths {
         };
         /**
          * List sales
-         * @description Sales by id or in an order, narrowed by any of the filters.
+         * @description Sales by id or in the requested order, narrowed by any of the filters.
          */
         get: operations["listSales"];
         put?: never;
@@ -885,10 +891,11 @@ export interface paths {
         put?: never;
         /**
          * Delete sales
-         * @description Deletes sales by `transaction_id`. Figures that are computed from sales no longer count them.
+         * @description Deletes sales by `transaction_id`. Figures computed from sales no longer count them.
          *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         *     The body has 1 to 100,000 keys; more get 413. A key that does not exist (any more) counts as `absent` and is not
+         *     an error, so you can repeat the call. A key that appears twice in the body is a row error (`duplicate_row`), and
+         *     nothing is deleted.
          */
         post: operations["deleteSales"];
         delete?: never;
@@ -912,8 +919,8 @@ export interface paths {
          *     With `code`, attributes need not be listed. With `is_dated`, entries carry the day of the rental.
          *
          *     An account has one schema. It keeps the types and allowed values that its columns have in the catalog now. Once
-         *     there are competitor prices, the same schema again changes nothing and another one is 409 `schema-in-use`. While
-         *     there are none, it is replaced.
+         *     there are competitor prices, sending the same schema again changes nothing and a different one gets 409
+         *     `schema-in-use`. Until then, it is replaced.
          */
         post: operations["createCompetitorSchema"];
         delete?: never;
@@ -931,7 +938,7 @@ export interface paths {
         };
         /**
          * Read the columns that identify competitor prices
-         * @description The schema as it was made, and how many entries it holds. Before one is made: 404 `not-found`.
+         * @description The schema as it was created, and how many entries it holds. 404 `not-found` before one is created.
          */
         get: operations["readCompetitorSchema"];
         put?: never;
@@ -955,14 +962,14 @@ export interface paths {
          * Load competitor prices
          * @description Creates or replaces entries under the schema (without one: 409 `no-competitor-schema`). An entry is identified by
          *     the schema's columns, `competitor_name` and, if the schema is dated, `departure_date` (no date is a value of its
-         *     own). What an entry leaves out gets its default, even if the entry existed.
+         *     own). A field that an entry leaves out gets its default, even if the entry existed.
          *
          *     Every column of the schema is required, under its own name and **as a string**: `"42"` for an integer, `"2.5"` for
          *     a number, `"true"` or `"false"` for a boolean (a CSV cell may say `TRUE`), `"2026-11-27"` for a date. `"42"`,
-         *     `"42.0"` and `"4.2e1"` are one value. Other columns are refused. Products need not be in the catalog.
+         *     `"42.0"` and `"4.2e1"` are the same value. Other columns are refused. Products need not be in the catalog.
          *
-         *     **Hash.** The answer names entries by hash: the SHA-256, in lower-case hex, of the UTF-8 text of the JSON array
-         *     `[value of each column in schema order, competitor_name, departure_date or null]`, without white space, as
+         *     **Hash.** The response names entries by hash: the SHA-256, in lower-case hex, of the UTF-8 text of the JSON
+         *     array `[value of each column in schema order, competitor_name, departure_date or null]`, without white space, as
          *     `JSON.stringify` writes it. Values are cast to their column's type: for the columns `code` (string) and `size`
          *     (integer), `{"code": "85123A", "size": "42", "competitor_name": "Lantern & Co"}` is the hash of
          *     `["85123A",42,"Lantern & Co",null]`.
@@ -987,7 +994,7 @@ export interface paths {
         };
         /**
          * List competitor prices
-         * @description Competitor prices by id or in an order, narrowed by any of the filters.
+         * @description Competitor prices by id or in the requested order, narrowed by any of the filters.
          */
         get: operations["listCompetitorPrices"];
         put?: never;
@@ -1011,8 +1018,9 @@ export interface paths {
          * Delete competitor prices
          * @description Deletes competitor prices by `hash`. The schema stays; with no prices left it can be replaced.
          *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         *     The body has 1 to 100,000 keys; more get 413. A key that does not exist (any more) counts as `absent` and is not
+         *     an error, so you can repeat the call. A key that appears twice in the body is a row error (`duplicate_row`), and
+         *     nothing is deleted.
          */
         post: operations["deleteCompetitorPrices"];
         delete?: never;
@@ -1032,15 +1040,15 @@ export interface paths {
         put?: never;
         /**
          * Load agreements
-         * @description Creates or replaces agreements by `name`, `client_code`, `price_list_code` and `price_line` (in any order of its
-         *     keys). An agreement that exists gets the sent `prices` instead of its own. Lists and products may be named before
+         * @description Creates or replaces agreements by `name`, `client_code`, `price_list_code` and `price_line` (with its keys in
+         *     any order). The `prices` you send replace those of an existing agreement. Lists and products may be named before
          *     they are loaded; `prices` is not checked against a list.
          *
-         *     The answer is an empty object; list the agreements for their ids.
+         *     The response is an empty object; list the agreements to get their ids.
          *
          *     In CSV, columns such as `price_line.product_code` are texts, `prices.retail` is a price,
          *     `prices.retail.2026-11-27` the price of a day. A price line with numbers or booleans, or a name that ends like a
-         *     day, needs a column `price_line` or `prices` with JSON.
+         *     date, needs a column `price_line` or `prices` with JSON.
          */
         post: operations["upsertAgreements"];
         delete?: never;
@@ -1058,7 +1066,7 @@ export interface paths {
         };
         /**
          * List agreements
-         * @description Agreements by id or in an order, narrowed by any of the filters.
+         * @description Agreements by id or in the requested order, narrowed by any of the filters.
          */
         get: operations["listAgreements"];
         put?: never;
@@ -1084,7 +1092,8 @@ export interface paths {
         };
         /**
          * Read an agreement
-         * @description Its `ETag` changes with the agreement and not otherwise. Send it as `If-Match` to change only what you have read.
+         * @description Its `ETag` changes only when the agreement does. Send it as `If-Match` to change only the state that you have
+         *     read.
          */
         get: operations["readAgreement"];
         put?: never;
@@ -1094,14 +1103,14 @@ export interface paths {
         head?: never;
         /**
          * Change an agreement
-         * @description Merges the body into the agreement (JSON Merge Patch, RFC 7396): a given key replaces, a missing key stays, `null`
-         *     removes. `price_line` and `prices` merge key by key, and so do the days of a price: `{"prices": {"retail": 2.2,
-         *     "wholesale": null}}` sets one price, removes another and keeps the rest.
+         * @description Merges the body into the agreement (JSON Merge Patch, RFC 7396): a key you send replaces the value, a missing
+         *     key stays, `null` removes the key. `price_line` and `prices` merge key by key, and so do the days of a price:
+         *     `{"prices": {"retail": 2.2, "wholesale": null}}` sets one price, removes another and keeps the rest.
          *
          *     The result must be valid (else 400): all five fields, at least one key in `price_line` and in `prices`, at least
-         *     one day in a price by day. If another agreement has the same key afterwards: 409 `agreement-exists`.
+         *     one day in a price by day. If another agreement already has the resulting key: 409 `agreement-exists`.
          *
-         *     With `If-Match`, the agreement must be as you read it, else 412 `precondition-failed`. The body may be
+         *     With `If-Match`, the agreement must still be as you read it, else 412 `precondition-failed`. The body may be
          *     `application/json` or `application/merge-patch+json`.
          */
         patch: operations["updateAgreement"];
@@ -1120,8 +1129,9 @@ export interface paths {
          * Delete agreements
          * @description Deletes agreements by `id`. From then on, prices of the client are read without them.
          *
-         *     The body has 1 to 100,000 keys; more are 413. A key that is not there (any more) counts as `absent` and is no error, so that
-         *     the call can be repeated. A key that stands twice in the body is a row error (`duplicate_row`), and nothing is deleted.
+         *     The body has 1 to 100,000 keys; more get 413. A key that does not exist (any more) counts as `absent` and is not
+         *     an error, so you can repeat the call. A key that appears twice in the body is a row error (`duplicate_row`), and
+         *     nothing is deleted.
          */
         post: operations["deleteAgreements"];
         delete?: never;
@@ -1139,7 +1149,7 @@ export interface paths {
         };
         /**
          * List plans
-         * @description The plans of the account in the order of their ids. Ended plans are kept for 30 days.
+         * @description The account's plans by id. Ended plans are kept for 30 days.
          */
         get: operations["listPlans"];
         put?: never;
@@ -1165,14 +1175,14 @@ export interface paths {
         };
         /**
          * Read a plan
-         * @description What a bulk write would do, in numbers. The rows are a resource of their own.
+         * @description What a bulk write would do, in numbers. The rows are a separate resource.
          */
         get: operations["readPlan"];
         put?: never;
         post?: never;
         /**
          * Discard a plan
-         * @description An open or scheduled plan is not applied any more. Any other is 409 `plan-not-open`.
+         * @description An open or scheduled plan will no longer be applied. Any other gets 409 `plan-not-open`.
          */
         delete: operations["discardPlan"];
         options?: never;
@@ -1195,8 +1205,8 @@ export interface paths {
         };
         /**
          * List the rows of a plan
-         * @description What would happen to each cell, row or promotion: by code, extensions, dimension and day, promotions by name.
-         *     `order=change` has the largest change first.
+         * @description What would happen to each cell, row or promotion, sorted by code, extensions, dimension and day; promotions by
+         *     name. `order=change` puts the largest change first.
          */
         get: operations["listPlanRows"];
         put?: never;
@@ -1224,13 +1234,13 @@ export interface paths {
         put?: never;
         /**
          * Apply a plan
-         * @description Does what the plan shows, and answers what the planned call would have answered. Above 100 products that come or
-         *     go, or 100,000 prices, a background job does it; if that is refused, the plan is open again. A `Change-Note` takes
-         *     the place of the plan's.
+         * @description Does what the plan shows, and returns what the planned call would have returned. Above 100 added or removed
+         *     products, or 100,000 prices, a background job does it; if that is refused, the plan is open again. A
+         *     `Change-Note` replaces the plan's.
          *
-         *     What was changed after the plan's `base_revision`, or is otherwise in the catalog by now, is stale: 409
-         *     `plan-stale` names it and nothing is applied. Nothing else of the list matters. Guardrails are checked again, with
-         *     the costs of now: 422 `guardrail-violated`. `skip` leaves stale or violating rows out.
+         *     Anything changed after the plan's `base_revision`, or different in the catalog by now, is stale: 409
+         *     `plan-stale` names it and nothing is applied. Other changes to the list do not matter. Guardrails are checked
+         *     again, with current costs: 422 `guardrail-violated`. `skip` leaves stale or violating rows out.
          *
          *     With `at`, at most 400 days ahead, the plan is `scheduled`, and applied at that moment. If it is refused then, it is
          *     `failed`, and `error` says why.
@@ -1251,7 +1261,7 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description Jobs in the order of acceptance, or newest first. Jobs are kept for 7 days.
+         * @description Jobs in the order they were accepted, or newest first. Jobs are kept for 7 days.
          */
         get: operations["listJobs"];
         put?: never;
@@ -1272,7 +1282,7 @@ export interface paths {
         /**
          * Read a job
          * @description `progress` only grows and ends at `total`. When the status is `done`, `result` is what the call would have
-         *     answered.
+         *     returned.
          */
         get: operations["readJob"];
         put?: never;
@@ -1295,8 +1305,8 @@ export interface paths {
         /**
          * Cancel a job
          * @description Ends a waiting or running job. Jobs write or publish everything at their end, so readers never see part of a
-         *     cancelled job; the draft of one is undone before this call answers. The plan of a cancelled application is open
-         *     again. A job that has ended is 409 `job-ended`.
+         *     cancelled job; its draft is undone before this call returns. If the job was applying a plan, the plan is open
+         *     again. A job that has ended gets 409 `job-ended`.
          */
         post: operations["cancelJob"];
         delete?: never;
@@ -1315,14 +1325,14 @@ export interface paths {
         /**
          * Follow a job
          * @description Streams the job as server-sent events. `progress` comes at once and at each change, with the job as the starting
-         *     call answered it (`JobInfo`, one line of JSON). `end` comes when the job has ended, with the job as `GET
-         *     /api/v1/jobs/{id}/` answers it (`Job`); then the stream closes. A job that had already ended gives `end` alone.
+         *     call returned it (`JobInfo`, one line of JSON). `end` comes when the job has ended, with the job as `GET
+         *     /api/v1/jobs/{id}/` returns it (`Job`); then the stream closes. A job that had already ended sends only `end`.
          *
          *     The headers ask proxies not to buffer or compress (`X-Accel-Buffering: no`, `Cache-Control: no-transform`). After
          *     15 seconds without a change, a comment keeps the connection open. A stream that closes without `end` was cut
-         *     short: ask again. Send `Accept: text/event-stream`, or no `Accept`.
+         *     short: reconnect. Send `Accept: text/event-stream`, or no `Accept`.
          *
-         *     An account may have 100 open streams in each process; the next is 429.
+         *     An account may have 100 open streams in each process; one more gets 429.
          */
         get: operations["readJobEvents"];
         put?: never;
@@ -1348,10 +1358,10 @@ export interface paths {
         put?: never;
         /**
          * Add a user
-         * @description Adds a user of this account and answers a password, once: only its hash is kept. An answer that is kept for an
-         *     `Idempotency-Key` is kept without the `password`; if only the answer was lost, reset it.
+         * @description Adds a user to this account and returns a password, once: only its hash is kept. A response stored for an
+         *     `Idempotency-Key` lacks the `password`; if only the response was lost, reset the password.
          *
-         *     The token may give the scopes that it has itself (else 403). An e-mail that a user has, of whatever account, is 409
+         *     The token can grant only scopes that it has itself (else 403). An e-mail that a user of any account has gets 409
          *     `email-taken`.
          */
         post: operations["createUser"];
@@ -1371,12 +1381,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change one's own password
-         * @description For the user of the token, whatever its scopes. Every token of the old password ends within 10 seconds, that of this
-         *     request, too: log in again.
+         * Change your own password
+         * @description For the token's user, whatever its scopes. Every token issued under the old password ends within 10 seconds,
+         *     including this request's: log in again.
          *
-         *     Another current password is 403 `wrong-password`; after 10 of them within a minute: 429, as for logins. API keys and
-         *     users of an identity provider have no password here: 403 `forbidden`.
+         *     A wrong current password gets 403 `wrong-password`; after 10 of them within a minute: 429, as for logins. API
+         *     keys and users of an identity provider have no password here: 403 `forbidden`.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -1397,18 +1407,20 @@ export interface paths {
         post?: never;
         /**
          * Delete a user
-         * @description The user logs in no more, and the user's tokens end within 10 seconds, in every process. API keys that the user has made
-         *     live on: look at them, too. The e-mail is free again. The last user with `admin` cannot be deleted (409 `last-admin`).
+         * @description The user can no longer log in, and the user's tokens end within 10 seconds, in every process. API keys that the
+         *     user made stay valid: check them as well. The e-mail is free again. The last user with `admin` cannot be deleted
+         *     (409 `last-admin`).
          */
         delete: operations["deleteUser"];
         options?: never;
         head?: never;
         /**
          * Change the scopes of a user
-         * @description The scopes replace those of the user. A scope that is taken away ends within 10 seconds, also for those who are logged
-         *     in; one that is given counts from their next login. API keys that the user has made stay as they are.
+         * @description Replaces the user's scopes. A removed scope ends within 10 seconds, even for logins in use; an added one counts
+         *     from the next login. API keys that the user made stay as they are.
          *
-         *     The token may give the scopes that it has itself (else 403). The last user with `admin` keeps it (409 `last-admin`).
+         *     The token can grant only scopes that it has itself (else 403). The last user with `admin` keeps it (409
+         *     `last-admin`).
          */
         patch: operations["updateUser"];
         trace?: never;
@@ -1424,10 +1436,10 @@ export interface paths {
         put?: never;
         /**
          * Reset the password of a user
-         * @description Gives the user another password and answers it, once, as when a user is added. The user's tokens end within 10 seconds,
-         *     in every process.
+         * @description Gives the user a new password and returns it, once, as when a user is added. The user's tokens end within 10
+         *     seconds, in every process.
          *
-         *     The token must have the scopes of the user (else 403), as the password would give them.
+         *     The token must have the user's scopes (else 403), because the password grants them.
          */
         post: operations["resetPassword"];
         delete?: never;
@@ -1445,18 +1457,18 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description All keys by id, also those that are revoked or expired; never the keys themselves.
+         * @description All keys by id, including revoked and expired ones; never the keys themselves.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Make an API key
-         * @description Answers a key for a program, once: only its description is kept. Lost keys are revoked and made anew. An answer that
-         *     is kept for an `Idempotency-Key` is kept without the `key`; if only the answer was lost, revoke what was made.
+         * @description Returns a key for a program, once: only its description is kept. If a key is lost, revoke it and make another. A
+         *     response stored for an `Idempotency-Key` lacks the `key`; if only the response was lost, revoke the key.
          *
-         *     The token may give the scopes that it has itself (else 403). A key that a key makes ends no later than that one. 100
-         *     keys of an account may be live, which means neither revoked nor expired (409 `too-many-api-keys`); no two live keys
-         *     have the same name (409 `api-key-name-taken`).
+         *     The token can grant only scopes that it has itself (else 403). A key made with another key ends no later than
+         *     that one. An account may have 100 live keys, neither revoked nor expired (409 `too-many-api-keys`); no two live
+         *     keys may have the same name (409 `api-key-name-taken`).
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -1477,8 +1489,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description Within 10 seconds the key opens nothing any more, in every process. It stays in the list, and its name is free again.
-         *     Revoking it once more changes nothing.
+         * @description The key stops working within 10 seconds, in every process. It stays in the list, and its name is free again.
+         *     Revoking it again changes nothing.
          */
         delete: operations["revokeApiKey"];
         options?: never;
@@ -1495,7 +1507,7 @@ export interface paths {
         };
         /**
          * Is the process alive?
-         * @description Answers while the process runs, with or without a database.
+         * @description Responds while the process runs, with or without a database.
          */
         get: operations["readLiveness"];
         put?: never;
@@ -1515,7 +1527,7 @@ export interface paths {
         };
         /**
          * Can it take requests?
-         * @description 200 while the database answers and the service is not shutting down, else 503. On a cluster it names the nodes that are missing.
+         * @description 200 while the database responds and the service is not shutting down, else 503. On a cluster it names the missing nodes.
          */
         get: operations["readReadiness"];
         put?: never;
@@ -1535,13 +1547,13 @@ export interface paths {
         };
         /**
          * Metrics for Prometheus
-         * @description What this process has done, in the Prometheus text format: requests by operation and status, their duration, rows
-         *     written and read (of a job's file when it is done), database connections in use and requests that wait for one,
-         *     waiting jobs and the age of the oldest, event-loop delay, memory and processor. Labels are operations, statuses,
-         *     pools and kinds of jobs; no account appears.
+         * @description What this process has done, in the Prometheus text format: requests by operation and status, their duration,
+         *     rows written and read (for a job's file, when it is done), database connections in use and requests waiting for
+         *     one, waiting jobs and the age of the oldest, event-loop delay, memory and processor. Labels are operations,
+         *     statuses, pools and kinds of jobs; no account appears.
          *
          *     Exists only if the operator sets `METRICS_TOKEN`; send it as `Authorization: Bearer <token>`. Each process counts
-         *     for itself, so scrape each. A worker (`ROLE=worker`) answers, too.
+         *     for itself, so scrape each. A worker (`ROLE=worker`) serves them too.
          */
         get: operations["readMetrics"];
         put?: never;
@@ -1561,7 +1573,7 @@ export interface paths {
         };
         /**
          * The contract as YAML
-         * @description Byte for byte as in the repository. Below a proxy's path prefix, the prefix is the `url` of its server.
+         * @description Byte for byte as in the repository. Behind a proxy's path prefix, the server's `url` is the prefix.
          */
         get: operations["readContractYaml"];
         put?: never;
@@ -1611,7 +1623,7 @@ export interface components {
         Date: string;
         /**
          * Format: moment
-         * @description A revision of the price list, or a day and time, which means the newest revision that is not after it.
+         * @description A revision of the price list, or a day and time, which means the newest revision at or before it.
          * @example 1
          */
         AsOf: number | string;
@@ -1640,7 +1652,7 @@ export interface components {
          */
         MoneyText: string;
         /**
-         * @description How many there are on all pages.
+         * @description The number on all pages.
          * @example 1
          */
         Count: number;
@@ -1713,7 +1725,7 @@ export interface components {
             /** @description Cost columns. */
             costs: components["schemas"]["CostColumn"][];
         };
-        /** @description A product. Each declared column stands beside `code`. */
+        /** @description A product. Each declared column goes beside `code`. */
         ProductInput: {
             /** @description Product code. */
             code: components["schemas"]["Text"];
@@ -1743,7 +1755,7 @@ export interface components {
             created: components["schemas"]["RowIds"];
             /** @description Existing ones, changed or not, in payload order. */
             updated: components["schemas"]["RowIds"];
-            /** @description Of a job that applied a plan: rows left out. */
+            /** @description For a job that applied a plan: rows left out. */
             skipped?: number;
         };
         /**
@@ -1757,7 +1769,7 @@ export interface components {
         Deleted: {
             /** @description How many were deleted. */
             deleted: number;
-            /** @description How many keys there were not. */
+            /** @description How many keys did not exist. */
             absent: number;
         };
         /** @description CSV; the first line names the columns. */
@@ -1769,8 +1781,8 @@ export interface components {
         /** @description All matching rows as of one moment, one JSON object per line; `offset` and `limit` are ignored. */
         NdjsonExport: string;
         /**
-         * @description The rejected rows of the file that was sent, in its order, each with `error` last: at most the first 10,000 and
-         *     16 MB. CSV has the header of the file. A line of NDJSON that is no object is the text `row` beside its `error`.
+         * @description The rejected rows of the file, in its order, each with `error` last: at most the first 10,000 and 16 MB. CSV has
+         *     the header of the file. An NDJSON line that is not an object becomes the text `row` beside its `error`.
          */
         RejectedRows: string;
         FeedResult: {
@@ -1782,14 +1794,14 @@ export interface components {
             updated: number;
             /** @description How many rows left the list; only where products are removed. */
             removed?: number;
-            /** @description How many of those in `updated` said the same before. Not for products, dynamic attributes and the prices of calendar lists. */
+            /** @description How many of `updated` were the same before. Not for products, dynamic attributes and the prices of calendar lists. */
             unchanged?: number;
             /** @description Stale rows left out; only with `on_stale=skip`. */
             skipped?: number;
         };
         /**
-         * @description The products taken: a map from `code`, an attribute or an extension to the allowed values, of the column's type.
-         *     All keys must match (AND), any value of a key will do (OR). `{}` allows all.
+         * @description The products to include: a map from `code`, an attribute or an extension to the allowed values, of the column's
+         *     type. All keys must match (AND); any value of a key will do (OR). `{}` allows all.
          * @example {
          *       "country": [
          *         "United Kingdom",
@@ -1833,8 +1845,8 @@ export interface components {
             is_calendar?: boolean;
             currency?: components["schemas"]["Currency"];
             /**
-             * @description How many decimals its prices have. A written price with more is the row error `too_many_decimals`; prices of
-             *     promotions and agreements, and of reprice, round half up to it. It can only grow.
+             * @description How many decimals its prices have. A written price with more is the row error `too_many_decimals`; prices
+             *     from promotions, agreements and reprice round half up to it. It can only grow.
              * @default 6
              * @example 2
              */
@@ -1853,9 +1865,9 @@ export interface components {
             description?: string | null;
             /** @description Last day of validity, not before `valid_from`. */
             valid_to?: components["schemas"]["Date"];
-            /** @description Computes the margin; `null` is the default, over the cost columns of now. */
+            /** @description Computes the margin; `null` restores the default, over the current cost columns. */
             margin_formula?: string | null;
-            /** @description Columns whose allowed values are set, or with `null` no longer looked at. */
+            /** @description Columns whose allowed values to set; `null` stops filtering by the column. */
             product_filters?: {
                 [key: string]: (string | number | boolean)[] | null;
             } | null;
@@ -1913,7 +1925,7 @@ export interface components {
             } | null;
         };
         /**
-         * @description Limits for changes of a list. What is missing is no limit; percentages have at most 6 decimals.
+         * @description Limits on changes to a list. A missing key means no limit; percentages have at most 6 decimals.
          * @example {
          *       "max_decrease_percent": 30,
          *       "no_zero": true
@@ -1926,17 +1938,17 @@ export interface components {
             max_price?: components["schemas"]["Money"];
             /**
              * Format: money
-             * @description How far a price may rise, in percent of the one before, unless that is 0 or was never set.
+             * @description How far a price may rise, in percent of the previous one, unless that is 0 or was never set.
              */
             max_increase_percent?: number;
             /**
              * Format: money
-             * @description How far a price may fall, in percent of the one before, unless that is 0 or was never set.
+             * @description How far a price may fall, in percent of the previous one, unless that is 0 or was never set.
              */
             max_decrease_percent?: number;
             /**
              * Format: money
-             * @description The lowest margin at the new price; no margin is below it.
+             * @description The lowest margin at the new price; a missing margin violates it.
              */
             min_margin_percent?: number;
             /** @description Whether a new price must not be 0. */
@@ -2006,7 +2018,7 @@ export interface components {
             row_count?: number;
         };
         /**
-         * @description Whether today (UTC) lies before `valid_from`, from `valid_from` to `valid_to`, or after `valid_to`.
+         * @description Whether today (UTC) is before `valid_from`, from `valid_from` to `valid_to`, or after `valid_to`.
          * @example current
          * @enum {string}
          */
@@ -2016,7 +2028,7 @@ export interface components {
             /** @description The price lists of this page. */
             results: components["schemas"]["PriceList"][];
         };
-        /** @description One row of a price list, its extensions beside `code`. */
+        /** @description One row of a price list, with its extensions beside `code`. */
         PriceListRow: {
             /** @description Id of the row. */
             pk: components["schemas"]["Id"];
@@ -2068,11 +2080,11 @@ export interface components {
             type: "user" | "api_key" | "external";
             /** @description The `sub` of the token. */
             id: string;
-            /** @description The e-mail or the name of the API key, as far as it is known; else the id. */
+            /** @description The e-mail or the name of the API key, if known; else the id. */
             name: string;
         };
         Revision: {
-            /** @description Its number; a higher one is later. */
+            /** @description Its number; a higher number is later. */
             revision: number;
             /**
              * Format: date-time
@@ -2089,14 +2101,14 @@ export interface components {
             note?: string;
             /**
              * Format: date-time
-             * @description When the sender saw the prices, where the call said so.
+             * @description When the sender saw the prices, if the call said so.
              */
             observed_at?: string;
             /** @description The plan that it applied. */
             plan_id?: components["schemas"]["Id"];
             /** @description The `Override-Guardrails` of the call. */
             override?: string;
-            /** @description The revisions that it has undone, both included. */
+            /** @description The revisions that it undid, first and last included. */
             reverts?: {
                 /** @description The first. */
                 from: number;
@@ -2107,9 +2119,9 @@ export interface components {
             voided: boolean;
             /** @description Cells whose price changed. */
             priced: number;
-            /** @description Rows that came. */
+            /** @description Rows added. */
             added: number;
-            /** @description Rows that left. */
+            /** @description Rows removed. */
             removed: number;
         };
         RevisionPage: {
@@ -2117,7 +2129,7 @@ export interface components {
             /** @description The revisions of this page. */
             results: components["schemas"]["Revision"][];
         };
-        /** @description A cell that changed, the extensions of its row beside `code`. */
+        /** @description A cell that changed, with its row's extensions beside `code`. */
         CellChange: {
             /** @description Id of the row. */
             pk: components["schemas"]["Id"];
@@ -2130,7 +2142,7 @@ export interface components {
             /** @description The day of the price, in a calendar list. */
             date?: components["schemas"]["Date"];
             /**
-             * @description Whether the price changed, or the row came or left.
+             * @description Whether the price changed, or the row was added or removed.
              * @enum {string}
              */
             change: "priced" | "added" | "removed";
@@ -2160,11 +2172,11 @@ export interface components {
         ChangePage: {
             /** @description The changes. */
             results: components["schemas"]["ListChange"][];
-            /** @description Send it as `after` for what comes then. */
+            /** @description Send it as `after` to read what comes next. */
             next: string;
             /** @description The newest revision of the list. */
             revision: number;
-            /** @description Whether there are more changes already. */
+            /** @description Whether more changes can be read now. */
             has_more: boolean;
         };
         PlanMade: {
@@ -2172,8 +2184,8 @@ export interface components {
             plan_id: components["schemas"]["Id"];
         };
         /**
-         * @description `open` for 7 days, `scheduled` to be applied at a moment or by a job, then `applied`, or `failed` where it was
-         *     refused. `discarded` by a call or with its list; `expired` when nobody applied it.
+         * @description `open` for 7 days, `scheduled` to be applied at a set time or by a job, then `applied`, or `failed` if it was
+         *     refused. `discarded` by a call or with its list; `expired` if nobody applied it.
          * @enum {string}
          */
         PlanStatus: "open" | "scheduled" | "applied" | "failed" | "discarded" | "expired";
@@ -2183,7 +2195,7 @@ export interface components {
          */
         PlanOperation: "update_prices" | "add_products" | "remove_products" | "sync" | "promotions" | "revert" | "reprice";
         /**
-         * @description A price is set, a row comes or leaves, a promotion is created or replaced, or nothing happens, for which `reason`
+         * @description A price is set, a row is added or removed, a promotion is created or replaced, or nothing happens and `reason`
          *     says why.
          * @enum {string}
          */
@@ -2199,7 +2211,7 @@ export interface components {
             price_list_id?: components["schemas"]["Id"];
             /** @description Its name; absent if the list was deleted. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description The revision of the list that the plan was made of. */
+            /** @description The revision of the list that the plan is based on. */
             base_revision?: number;
             /**
              * Format: date-time
@@ -2208,7 +2220,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Until when it can be applied.
+             * @description The last moment to apply it.
              */
             expires_at: string;
             /**
@@ -2220,20 +2232,20 @@ export interface components {
             /** @description The `Change-Note` of the call, which becomes that of the revision. */
             note?: string;
             summary: components["schemas"]["PlanSummary"];
-            /** @description The guardrails that it violates, and by how many rows. */
+            /** @description The guardrails that it violates, and how many rows do so. */
             violations: {
                 guardrail: components["schemas"]["GuardrailName"];
-                /** @description How many rows; of the whole call for `max_changed_percent` and `max_removed_percent`. */
+                /** @description How many rows; those of the whole call for `max_changed_percent` and `max_removed_percent`. */
                 rows: number;
             }[];
-            /** @description The revision that its application made. */
+            /** @description The revision that applying it made. */
             revision?: number;
-            /** @description Why it was refused at its moment. */
+            /** @description Why it was refused at its scheduled time. */
             error?: components["schemas"]["Problem"];
         };
         /**
-         * @description Of prices and rows: all but the last four. Percentages and margins are rounded half up to 6 decimals. Of promotions:
-         *     the last four.
+         * @description Plans of prices and rows have all but `created`, `replaced` and `covered_rows`; plans of promotions have these
+         *     and `unchanged`. Percentages and margins are rounded half up to 6 decimals.
          */
         PlanSummary: {
             /** @description Cells and rows of the plan. */
@@ -2242,15 +2254,15 @@ export interface components {
             changed?: number;
             /** @description Cells and rows that stay as they are. */
             unchanged?: number;
-            /** @description Rows that come. */
+            /** @description Rows added. */
             added?: number;
-            /** @description Rows that leave. */
+            /** @description Rows removed. */
             removed?: number;
-            /** @description Prices that rise, from none, too. */
+            /** @description Prices that rise, including from none. */
             increases?: number;
             /** @description Prices that fall. */
             decreases?: number;
-            /** @description Mean over prices that change from another than 0. */
+            /** @description Mean over changed prices that were not 0. */
             average_change_percent?: number | null;
             /** @description The largest rise. */
             largest_increase_percent?: number | null;
@@ -2258,7 +2270,7 @@ export interface components {
             largest_decrease_percent?: number | null;
             /** @description Mean margin of cells that have one before and after. */
             margin_before?: number | null;
-            /** @description The same after. */
+            /** @description Mean margin of the same cells after. */
             margin_after?: number | null;
             /** @description Cells with a negative margin after. */
             negative_margin?: number;
@@ -2266,7 +2278,7 @@ export interface components {
             created?: number;
             /** @description Promotions that change. */
             replaced?: number;
-            /** @description Published rows that they cover after, each once a list; not counted above 1,000 promotions. */
+            /** @description Published rows that they cover after, each once per list; not counted above 1,000 promotions. */
             covered_rows?: number;
         };
         PlanPage: {
@@ -2286,7 +2298,7 @@ export interface components {
             name?: components["schemas"]["Text"];
             action: components["schemas"]["PlanAction"];
             /**
-             * @description Why nothing happens: it is so already, or a formula has no value, a negative one, or one beyond what a price may hold.
+             * @description Why nothing happens: it is already so, or the formula has no value, a negative one, or one too large for a price.
              * @enum {string}
              */
             reason?: "unchanged" | "no_value" | "negative" | "too_large";
@@ -2303,8 +2315,8 @@ export interface components {
             /** @description The guardrails that it violates. */
             violations?: components["schemas"]["GuardrailName"][];
             /**
-             * @description Of a reprice: the names in the formula with their values. `Price`, `COSTS` and figures are written so, a cost is
-             *     named by its letter or name, as the formula does.
+             * @description For a reprice: the names in the formula with their values. `Price`, `COSTS` and figures have these names; a
+             *     cost has its letter or name, as in the formula.
              * @example {
              *       "COSTS": 1.25,
              *       "COMP_MIN": 2.49
@@ -2315,12 +2327,12 @@ export interface components {
             };
             before?: components["schemas"]["PlannedPromotion"];
             after?: components["schemas"]["PlannedPromotion"];
-            /** @description Published rows that the promotion covers after, each once a list. */
+            /** @description Published rows it covers after, each once per list. */
             covered_rows?: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description The promotion before or after; null where there is none. */
+        /** @description The promotion before or after; null if there is none. */
         PlannedPromotion: {
             [key: string]: unknown;
         } | null;
@@ -2332,19 +2344,19 @@ export interface components {
         ApplyInput: {
             /**
              * Format: timestamp
-             * @description When to apply it, at most 400 days ahead; now without it.
+             * @description When to apply it, at most 400 days ahead; now if left out.
              */
             at?: string;
-            /** @description Rows to leave out where the application would be refused. */
+            /** @description Rows to leave out instead of refusing the plan. */
             skip?: ("stale" | "violations")[];
         };
-        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
+        /** @description Needs `price_list_name` or `price_list_id`; both must name the same list. */
         RepriceInput: {
             /** @description Required without `price_list_id`. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description What the new price is. */
+            /** @description The formula for the new price. */
             formula: string;
             product_filters?: components["schemas"]["ProductFilters"];
             /** @description The price dimensions to reprice; all when left out. */
@@ -2358,7 +2370,7 @@ export interface components {
                 /** @description Only these days; all when left out. */
                 days_of_week?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
             };
-            /** @description Which entries the figures of competitors count. */
+            /** @description Which entries count in the competitor figures. */
             competition?: {
                 /**
                  * @description The oldest `latest_update`, in UTC days before today.
@@ -2368,7 +2380,7 @@ export interface components {
                 /** @description The competitors that count; all when left out. */
                 names?: components["schemas"]["Text"][];
             };
-            /** @description Which sales the figures of sales count. */
+            /** @description Which sales count in the sales figures. */
             sales?: {
                 /**
                  * @description The days up to today (UTC), today included, by `transaction_date`.
@@ -2376,10 +2388,7 @@ export interface components {
                  */
                 days?: number;
             };
-            /**
-             * @description The decimals that new prices round to, not more than the list has; when left out those of the list, and 2 for a
-             *     list with 6.
-             */
+            /** @description The decimals that new prices round to, at most the list's; if left out, the list's, or 2 for a list with 6. */
             decimals?: number;
         };
         /** @description Needs `revision` or `to_revision`, not both. */
@@ -2401,13 +2410,13 @@ export interface components {
             void?: boolean;
         };
         RevertResult: {
-            /** @description The revision that it made, or that holds if nothing was to undo. */
+            /** @description The revision made, or the current one if there was nothing to undo. */
             revision: number;
-            /** @description Cells that have their former price again. */
+            /** @description Cells that got their former price back. */
             priced: number;
-            /** @description Rows that returned. */
+            /** @description Rows restored. */
             added: number;
-            /** @description Rows that left. */
+            /** @description Rows removed. */
             removed: number;
             /** @description Cells and rows that were left out. */
             skipped: number;
@@ -2417,7 +2426,7 @@ export interface components {
             /** @description The rows of this page. */
             results: components["schemas"]["PriceListRow"][];
         };
-        /** @description Extensions by name; the same as beside `code`. */
+        /** @description Extensions by name; means the same as beside `code`. */
         RowExtensions: {
             [key: string]: unknown;
         };
@@ -2429,20 +2438,20 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Needs `price_list_name` or `name`; both must say the same. */
+        /** @description Needs `price_list_name` or `name`; both must be equal. */
         AddProductsInput: {
             /** @description Name of the price list. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description Another key for `price_list_name`. */
+            /** @description An alias of `price_list_name`. */
             name?: components["schemas"]["Text"];
             /** @description The products to add. */
             payload: components["schemas"]["AddProductsRow"][];
         };
-        /** @description Needs `price_list_name` or `name`; both must say the same. */
+        /** @description Needs `price_list_name` or `name`; both must be equal. */
         RemoveProductsInput: {
             /** @description Name of the price list. */
             price_list_name?: components["schemas"]["Text"];
-            /** @description Another key for `price_list_name`. */
+            /** @description An alias of `price_list_name`. */
             name?: components["schemas"]["Text"];
             /** @description The products to remove. */
             payload: components["schemas"]["AddProductsRow"][];
@@ -2466,11 +2475,11 @@ export interface components {
          *     }
          */
         SyncResult: {
-            /** @description Rows that came into the list, at price 0. */
+            /** @description Rows added to the list, at price 0. */
             added: components["schemas"]["Id"][];
-            /** @description Rows that left the list; their ids are gone. */
+            /** @description Rows removed from the list; their ids no longer exist. */
             removed: components["schemas"]["Id"][];
-            /** @description Of a job that applied a plan: rows left out. */
+            /** @description For a job that applied a plan: rows left out. */
             skipped?: number;
             /** @description Rows that stay as they were. */
             untouched: components["schemas"]["Id"][];
@@ -2482,7 +2491,7 @@ export interface components {
             extensions?: components["schemas"]["RowExtensions"];
             /** @description The price to set. */
             price: components["schemas"]["Money"];
-            /** @description The price that the sender believes to be there; the row is stale if there is another. */
+            /** @description The current price as the sender knows it; the row is stale if it differs. */
             expected_price?: components["schemas"]["Money"];
             /** @description The price column; required if the list has more than one. */
             price_dimension?: components["schemas"]["Text"];
@@ -2506,8 +2515,8 @@ export interface components {
          */
         ObservedAt: string;
         /**
-         * @description `reject`: stale rows are 409 `stale-rows`. `skip`: they are left out of the write and the answer; `Skipped-Rows`
-         *     counts them.
+         * @description `reject`: stale rows get 409 `stale-rows`. `skip`: they are left out of the write and the response;
+         *     `Skipped-Rows` counts them.
          * @default reject
          * @enum {string}
          */
@@ -2535,7 +2544,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
+        /** @description Needs `price_list_name` or `price_list_id`; both must name the same list. */
         UpdateDynamicAttributesInput: {
             /** @description Required without `price_list_id`. */
             price_list_name?: components["schemas"]["Text"];
@@ -2546,9 +2555,9 @@ export interface components {
         };
         /** @description What to read; what is left out is a wildcard. */
         GetPricesRow: {
-            /** @description Product code; absent, every code. */
+            /** @description Product code; if left out, every code. */
             code?: components["schemas"]["Text"];
-            /** @description Attributes to match, by name, only without `code`. They may also stand beside the other keys. */
+            /** @description Attributes to match, by name, only without `code`. They may also go beside the other keys. */
             attributes?: {
                 [key: string]: unknown;
             };
@@ -2557,12 +2566,12 @@ export interface components {
             price_dimension?: components["schemas"]["Text"];
             /** @description The day; required for calendar lists, refused for others. */
             date?: components["schemas"]["Date"];
-            /** @description The only promotion to look at; all that are valid on `promotion_date` when left out. */
+            /** @description The only promotion to apply; if left out, all that are valid on `promotion_date`. */
             promotion?: components["schemas"]["Text"];
         } & {
             [key: string]: unknown;
         };
-        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
+        /** @description Needs `price_list_name` or `price_list_id`; both must name the same list. */
         GetPricesInput: {
             /** @description Required without `price_list_id`. */
             price_list_name?: components["schemas"]["Text"];
@@ -2584,12 +2593,12 @@ export interface components {
              */
             include?: ("base_price" | "margin" | "active_margin" | "dynamic_attributes" | "priced" | "explain" | "lowest_price" | "competition" | "sales")[];
             /**
-             * @description Reads the prices of this client (addition): agreed prices stand in for published ones, and each output row has
+             * @description Reads the prices of this client (addition): agreed prices replace published ones, and each output row has
              *     `agreement`. Refused with `as_of`: agreements have no history.
              * @example 17851
              */
             client_code?: components["schemas"]["Text"];
-            /** @description How the field `lowest_price` is found (addition). */
+            /** @description How the field `lowest_price` is computed (addition). */
             lowest_price?: {
                 /**
                  * @description The days that count.
@@ -2599,12 +2608,12 @@ export interface components {
                 /** @description The first day of the reduction, at most 400 days ahead; by default the last day on which the price fell. */
                 before?: components["schemas"]["Date"];
                 /**
-                 * @description Counts before the first of several falls that lead to the price without a rise.
+                 * @description Counts the days before the first of several falls that follow each other without a rise.
                  * @default false
                  */
                 progressive?: boolean;
             };
-            /** @description Which entries the field `competition` counts (addition). */
+            /** @description Which entries count in the field `competition` (addition). */
             competition?: {
                 /**
                  * @description The oldest `latest_update`, in UTC days before today.
@@ -2619,7 +2628,7 @@ export interface components {
                  */
                 names?: components["schemas"]["Text"][];
             };
-            /** @description Which sales the field `sales` counts (addition). */
+            /** @description Which sales count in the field `sales` (addition). */
             sales?: {
                 /**
                  * @description The days up to `promotion_date` that count, that day included.
@@ -2630,15 +2639,15 @@ export interface components {
             /** @description What to read. */
             payload: components["schemas"]["GetPricesRow"][];
         };
-        /** @description Needs `price_list_name` or `price_list_id`; both must mean the same list. */
+        /** @description Needs `price_list_name` or `price_list_id`; both must name the same list. */
         GetPriceHistoryInput: {
             /** @description Required without `price_list_id`. */
             price_list_name?: components["schemas"]["Text"];
             /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description Leaves out prices that ended before; a revision, or a day and time. */
+            /** @description Leaves out prices that ended before this revision, or day and time. */
             from?: components["schemas"]["AsOf"];
-            /** @description Leaves out prices that began later; a revision, or a day and time. */
+            /** @description Leaves out prices that began after this revision, or day and time. */
             to?: components["schemas"]["AsOf"];
             /** @description Rows as in `get_prices`, each with its code and every extension. */
             payload: components["schemas"]["GetPricesRow"][];
@@ -2655,7 +2664,7 @@ export interface components {
         PriceEntry: {
             /**
              * Format: date-time
-             * @description When it was set; for a price older than the kept history, where that begins.
+             * @description When it was set; for a price older than the kept history, when that begins.
              */
             from: string;
             /**
@@ -2699,8 +2708,8 @@ export interface components {
             /** @description Id of the row of the price list. */
             pk: components["schemas"]["Id"];
             /**
-             * @description The price in force: the lowest of the published price (with `client_code` the agreed one, if there is one) and
-             *     the promotions' values.
+             * @description The price in force: the lowest of the published price (with `client_code` the agreed one, if any) and the
+             *     promotions' prices.
              */
             active_price: components["schemas"]["ComputedPrice"];
             /** @description Promotions that are valid and cover the row, by name. */
@@ -2715,7 +2724,7 @@ export interface components {
             /** @description Whether a price was ever set, with `include`; else it reads as 0. Always true if the list has `hide_unpriced`. */
             priced?: boolean;
             explain?: components["schemas"]["Explanation"];
-            /** @description The agreement whose price stands in for the published one, with `client_code`; null if none does. */
+            /** @description The agreement whose price replaces the published one, with `client_code`; null if none does. */
             agreement?: {
                 /** @description Id of the agreement, `/api/v1/agreement/<id>`. */
                 id: components["schemas"]["Id"];
@@ -2724,25 +2733,25 @@ export interface components {
                 /** @description The agreed price, rounded half up to the `decimals` of the list. */
                 price: number;
             } | null;
-            /** @description The lowest price before the reduction, with `include`; null if no day of it is known. */
+            /** @description The lowest price before the reduction, with `include`; null if none of its days is known. */
             lowest_price?: components["schemas"]["LowestPrice"] | null;
-            /** @description What competitors ask, with `include`; null without a competitor schema, and without an entry that counts. */
+            /** @description What competitors charge, with `include`; null without a competitor schema or an entry that counts. */
             competition?: components["schemas"]["Competition"] | null;
             sales?: components["schemas"]["SalesFigures"];
         } & {
             [key: string]: unknown;
         };
         /**
-         * @description The competitor prices of a row: of entries whose schema columns equal the row's values. Under a dated schema
-         *     `departure_date` must be the row's `date`; in a list without dates only entries without a day count. They count as
-         *     being in the currency of the list. Computed figures round half up to 6 decimals.
+         * @description The competitor prices of a row, from entries whose schema columns equal the row's values. Under a dated schema
+         *     `departure_date` must be the row's `date`; in a list without dates only entries without a day count. They are
+         *     taken to be in the list's currency. Computed figures round half up to 6 decimals.
          */
         Competition: {
             /** @description How many competitors. */
             count: number;
             /** @description The lowest price. */
             lowest: number;
-            /** @description Who asks it; of several the first by name. */
+            /** @description Who charges it; if several do, the first by name. */
             lowest_name: components["schemas"]["Text"];
             /** @description The highest price. */
             highest: number;
@@ -2750,19 +2759,19 @@ export interface components {
             average: number;
             /** @description The middle price; of an even number, the mean of both. */
             median: number;
-            /** @description 1 and the number of prices strictly below the price in force; null for a row without a price. */
+            /** @description 1 plus the number of prices strictly below the price in force; null for a row without a price. */
             rank: number | null;
             /**
-             * @description How far the price in force lies above the lowest, in percent of that; negative below it. null for a row without a
-             *     price, and above a lowest price of 0.
+             * @description How far the price in force is above the lowest, in percent of the lowest; negative if below. null for a row
+             *     without a price, and above a lowest price of 0.
              */
             gap_percent: number | null;
         };
         /**
-         * @description The sales of a row, with `include`, by `transaction_date` (UTC days): of the same `code`, and with an `extension`
-         *     that equals the row's only extension (several: the JSON array of their texts, `["UK","red"]`; none: any).
-         *     `price_list_name`, `price_dimension` and `currency` must be equal where the sale has them. Sums round half up to 6
-         *     decimals.
+         * @description The sales of a row, with `include`, by `transaction_date` (UTC days): those with the same `code` and an
+         *     `extension` that equals the row's only extension (several: the JSON array of their texts, `["UK","red"]`; none:
+         *     any). `price_list_name`, `price_dimension` and `currency` must be equal where the sale has them. Sums round half
+         *     up to 6 decimals.
          */
         SalesFigures: {
             /** @description How many sales. */
@@ -2771,7 +2780,7 @@ export interface components {
             quantity: number;
             /** @description The sum of their revenues. */
             revenue: number;
-            /** @description Revenue by quantity; null for a quantity of 0. */
+            /** @description Revenue per quantity; null for a quantity of 0. */
             average_price: number | null;
             /**
              * Format: date-time
@@ -2780,7 +2789,7 @@ export interface components {
             last_at: string | null;
         };
         /**
-         * @description The lowest price that was in force, with the promotions of each day, in the days before a reduction; of at most
+         * @description The lowest price that was in force, with the promotions of each day, in the days before a reduction; for at most
          *     10,000 output rows.
          */
         LowestPrice: {
@@ -2799,7 +2808,7 @@ export interface components {
             /** @description Whether the history of the list goes back to the first day. */
             complete: boolean;
         };
-        /** @description How the price in force came about, with `include`; of at most 1,000 output rows. */
+        /** @description How the price in force came about, with `include`; for at most 1,000 output rows. */
         Explanation: {
             /** @description The published price, and what set it. */
             published: {
@@ -2829,15 +2838,15 @@ export interface components {
                 /** @description The price with it. */
                 price?: number;
                 /**
-                 * @description Whether it decides, or why not: it is not valid on the day, is for other lists, products or dimensions, the
-                 *     row names another one, or it is not below the published price and the others.
+                 * @description Whether it sets the price, or why not: it is not valid on the day, is for other lists, products or
+                 *     dimensions, the row names another one, or it is not below the published price and the others.
                  * @enum {string}
                  */
                 verdict: "in_force" | "not_lowest" | "not_valid" | "other_list" | "other_product" | "other_dimension" | "not_named";
             }[];
             /**
-             * @description With `client_code`: agreements of the client and list, by name. Above 100, those that cover the product come
-             *     before others.
+             * @description With `client_code`: the client's agreements for the list, by name. Above 100, those that cover the product
+             *     come first.
              */
             agreements: {
                 /** @description Id of the agreement. */
@@ -2847,9 +2856,9 @@ export interface components {
                 /** @description Its price, if it covers the product and has one. */
                 price?: number;
                 /**
-                 * @description Whether its price stands in for the published one, or why not: another one names more keys in
-                 *     `price_line`, or as many and has a lower price (or the same and a lower id), it is for other products, or
-                 *     has no price for the dimension or day.
+                 * @description Whether its price replaces the published one, or why not: another one names more keys in `price_line`,
+                 *     or as many with a lower price (or the same price and a lower id), it is for other products, or it has
+                 *     no price for the dimension or day.
                  * @enum {string}
                  */
                 verdict: "in_force" | "less_specific" | "higher" | "other_product" | "no_price";
@@ -3038,7 +3047,7 @@ export interface components {
             dimensions: components["schemas"]["Text"][];
         };
         CompetitorSchemaStock: {
-            /** @description How many entries there are. */
+            /** @description The number of entries. */
             total: number;
             /** @description The UTC day of the newest `latest_update`; while there are no entries, the day on which the schema was made. */
             latest_update: components["schemas"]["Date"];
@@ -3053,7 +3062,7 @@ export interface components {
             /** @description Whether entries can carry `departure_date`. */
             is_dated: boolean;
         };
-        /** @description One competitor price; the schema's columns stand beside these keys. */
+        /** @description One competitor price; the schema's columns go beside these keys. */
         CompetitorPriceInput: {
             /** @description Required if it is in the schema, else an unknown key. */
             code?: components["schemas"]["Text"];
@@ -3069,7 +3078,7 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description SHA-256 of what identifies an entry, in lower-case hex, as the loading of competitor prices explains.
+         * @description SHA-256 of what identifies an entry, in lower-case hex, as described under loading competitor prices.
          * @example 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
          */
         CompetitorHash: string;
@@ -3079,7 +3088,7 @@ export interface components {
             /** @description Existing entries. */
             updated: components["schemas"]["CompetitorHash"][];
         };
-        /** @description One competitor price; the schema's columns stand beside these keys. */
+        /** @description One competitor price; the schema's columns go beside these keys. */
         CompetitorPrice: {
             /** @description Id of the entry. */
             id: components["schemas"]["Id"];
@@ -3106,7 +3115,7 @@ export interface components {
             results: components["schemas"]["CompetitorPrice"][];
         };
         /**
-         * @description The product line of the agreement: `product_code` and attributes by any names. Values are texts of 1 to 255
+         * @description The product line of the agreement: `product_code` and attributes under any names. Values are texts of 1 to 255
          *     characters, numbers or booleans; at least one.
          * @example {
          *       "product_code": "85123A",
@@ -3186,11 +3195,11 @@ export interface components {
          */
         JobKind: "add-products" | "remove-products" | "sync-with-catalog" | "load-file" | "revert" | "make-plan" | "apply-plan";
         Progress: {
-            /** @description Products to handle; of a sync at most 1,000 until the job begins. Of a reprice its cells. Of a file its lines, perhaps a few more than its rows, and its rows when done. */
+            /** @description Products to handle; for a sync at most 1,000 until the job begins. For a reprice its cells. For a file its lines, perhaps a few more than its rows, and its rows when done. */
             total: number;
             /** @description Products handled, or rows of a file checked; never falls. The rows are written together at the end. */
             finished: number;
-            /** @description Products that failed; of a refused file, its errors. */
+            /** @description Products that failed; for a refused file, its errors. */
             error: number;
         };
         /**
@@ -3212,7 +3221,7 @@ export interface components {
             resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
             kind: components["schemas"]["JobKind"];
-            /** @description The price list of the job; absent for a file for none. */
+            /** @description The price list of the job; absent for a file without one. */
             price_list_id?: components["schemas"]["Id"];
             /** @description Its name; absent if the list was deleted. */
             price_list_name?: components["schemas"]["Text"];
@@ -3236,7 +3245,7 @@ export interface components {
             resource_type: components["schemas"]["JobResource"];
             progress: components["schemas"]["Progress"];
             kind: components["schemas"]["JobKind"];
-            /** @description The price list of the job; absent for a file for none. */
+            /** @description The price list of the job; absent for a file without one. */
             price_list_id?: components["schemas"]["Id"];
             /** @description Its name; absent if the list was deleted. */
             price_list_name?: components["schemas"]["Text"];
@@ -3252,12 +3261,12 @@ export interface components {
              * @description When it ended.
              */
             finished_at?: string;
-            /** @description What the call would have answered; only when `done`. */
+            /** @description What the call would have returned; only when `done`. */
             result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"] | components["schemas"]["CreatedUpdated"] | components["schemas"]["PlanMade"];
-            /** @description The revision of the price list that the ended job made, or that holds if it changed nothing. */
+            /** @description The revision of the price list that the job made, or the current one if it changed nothing. */
             revision?: number;
             /**
-             * @description Why the job failed. Of a file, the first 1,000 errors, as in the answer to a file that is loaded at once; of
+             * @description Why the job failed. For a file, the first 1,000 errors, as in the response to a file loaded directly; for
              *     stale rows, `stale-rows` and then the first 1,000.
              */
             errors: components["schemas"]["JobError"][];
@@ -3275,7 +3284,7 @@ export interface components {
             line?: number;
             /** @description The field of the row. */
             field?: string;
-            /** @description The cell of a list that it is about; its code, extensions, dimension and date. */
+            /** @description The list cell that it is about; its code, extensions, dimension and date. */
             cell?: {
                 [key: string]: unknown;
             };
@@ -3293,7 +3302,7 @@ export interface components {
         Scope: "read" | "plan" | "write" | "override" | "admin";
         /** @description An e-mail address, at most 255 characters, kept in lower case. */
         Email: string;
-        /** @description What the user may do, all of it allowed by the token that gives it; not `override` alone. */
+        /** @description What the user may do; the token that grants it must have all of it. Not `override` alone. */
         UserScopes: components["schemas"]["Scope"][];
         UserInput: {
             email: components["schemas"]["Email"];
@@ -3308,7 +3317,7 @@ export interface components {
             email: components["schemas"]["Email"];
             /** @description What the user may do. */
             scopes: components["schemas"]["Scope"][];
-            /** @description What the user logs in with. Missing when the answer is a replayed one. */
+            /** @description What the user logs in with. Missing in a replayed response. */
             password?: string;
         };
         User: {
@@ -3329,19 +3338,19 @@ export interface components {
             results: components["schemas"]["User"][];
         };
         PasswordChange: {
-            /** @description The password until now. */
+            /** @description The current password. */
             current_password: string;
-            /** @description The password from now on, at least 12 characters. */
+            /** @description The new password, at least 12 characters. */
             new_password: string;
         };
         ApiKeyInput: {
-            /** @description What the key is for; the actor of what it changes. */
+            /** @description What the key is for; its changes carry this name. */
             name: components["schemas"]["Text"];
-            /** @description What the key allows, all of it allowed by the token that makes it; not `override` alone. */
+            /** @description What the key allows; the token that makes it must have all of it. Not `override` alone. */
             scopes: components["schemas"]["Scope"][];
             /**
-             * @description When the key ends: in the future, within five years, and not after the key that makes it (else 400). Left out:
-             *     in a year, or with the key that makes it.
+             * @description When the key ends: in the future, within five years, and not after the key that makes it (else 400). By
+             *     default in a year, or with the key that makes it.
              */
             expires_at?: components["schemas"]["Timestamp"];
         };
@@ -3362,7 +3371,7 @@ export interface components {
              * @description When it ends.
              */
             expires_at: string;
-            /** @description What to send after `jwt `. Missing when the answer is a replayed one. */
+            /** @description What to send after `jwt `. Missing in a replayed response. */
             key?: string;
         };
         ApiKey: {
@@ -3384,7 +3393,7 @@ export interface components {
             expires_at: string;
             /**
              * Format: date
-             * @description The last day (UTC) on which it was sent; null if it never was.
+             * @description The last day (UTC) on which it was used; null if it never was.
              */
             last_used_on: string | null;
             /**
@@ -3400,12 +3409,12 @@ export interface components {
         };
         Health: {
             /**
-             * @description It answers.
+             * @description The service responds.
              * @constant
              */
             status: "ok";
             /**
-             * @description On a cluster, the nodes that cannot be reached. Calls of the accounts that they hold are answered with 503.
+             * @description On a cluster, the nodes that cannot be reached. Calls for the accounts that they hold get 503.
              * @example [
              *       "db2.internal:5432"
              *     ]
@@ -3437,31 +3446,32 @@ export interface components {
         /**
          * @description Each problem with its status. `/docs/problems` says what to do.
          *
-         *     - `malformed-body` 400: not valid JSON, or not whole and valid gzip
-         *     - `malformed-file` 400: the file is not whole, or cannot be read on from a line
+         *     - `malformed-body` 400: not valid JSON, or not complete, valid gzip
+         *     - `malformed-file` 400: the file is incomplete, or cannot be read past a line
          *     - `invalid-request` 400: it does not match the contract, or has bad rows
          *     - `result-too-large` 400: a read of too many rows or MB, or a page of too many MB
-         *     - `too-costly` 400: a read would look at too many rows, or takes over 5 seconds
+         *     - `too-costly` 400: a read would scan too many rows, or takes over 5 seconds
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
-         *     - `wrong-password` 403: the current password is another one
+         *     - `wrong-password` 403: the current password is wrong
          *     - `not-found` 404: no such path, agreement, promotion, job, API key, user or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
-         *     - `not-acceptable` 406: `Accept` excludes the media type of the answer
+         *     - `not-acceptable` 406: `Accept` excludes the media type of the response
          *     - `name-taken` 409: a price list of that name exists
          *     - `price-list-not-published` 409: the list has no published version yet
-         *     - `price-list-not-valid` 409: `require_valid` asks for prices of days on which the list is not valid
+         *     - `price-list-not-valid` 409: `require_valid` is set and prices are requested for days on which the list is not
+         *       valid
          *     - `decimals-in-use` 409: the `decimals` of a list can only grow
-         *     - `revert-conflict` 409: what shall be undone was changed again, or its product is gone
-         *     - `plan-stale` 409: what the plan shows was changed since
+         *     - `revert-conflict` 409: something to undo was changed again, or its product is gone
+         *     - `plan-stale` 409: something that the plan shows was changed since
          *     - `plan-not-open` 409: the plan was applied, discarded or scheduled, or has expired
          *     - `history-not-kept` 409: the history begins later, at `oldest`
          *     - `price-list-not-managed` 409: the list was not made through this interface
-         *     - `schema-in-use` 409: the schema has data and cannot change that way, or something names a column that goes
+         *     - `schema-in-use` 409: the schema has data and cannot change that way, or something names a dropped column
          *     - `product-in-use` 409: a price list holds the product
          *     - `no-competitor-schema` 409: make a competitor schema first
-         *     - `stale-rows` 409: rows are older than what is stored, or expect another price; see `on_stale`
+         *     - `stale-rows` 409: rows are older than the stored data, or expect another price; see `on_stale`
          *     - `agreement-exists` 409: another agreement has this key
          *     - `api-key-name-taken` 409: a live API key has this name
          *     - `too-many-api-keys` 409: 100 API keys are live
@@ -3478,8 +3488,8 @@ export interface components {
          *     - `too-many-requests` 429: too many wrong passwords or waiting requests of this account
          *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
-         *     - `outcome-unknown` 503: written or not; repeat it only where that does nothing twice, as with the same
-         *       `Idempotency-Key`
+         *     - `outcome-unknown` 503: may or may not be written; repeat it only if a second write does no harm, as with the
+         *       same `Idempotency-Key`
          *     - `overloaded` 503: too much work; refused before it began
          *     - `unavailable` 503: try again shortly
          * @enum {string}
@@ -3497,7 +3507,7 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description What is wrong. */
             message: string;
-            /** @description The cell of a list that it is about; its code, extensions, dimension and date. */
+            /** @description The list cell that it is about; its code, extensions, dimension and date. */
             cell?: {
                 [key: string]: unknown;
             };
@@ -3508,12 +3518,12 @@ export interface components {
          *     - `required`: a key is missing
          *     - `unknown_key`: neither a fixed key nor a column, or an unknown query parameter
          *     - `type`: a value of another type
-         *     - `format`: no date, timestamp, decimal or money, or not of the pattern
+         *     - `format`: not a date, timestamp, decimal or money, or not matching the pattern
          *     - `range`: too small or too large
          *     - `length`: a text, array or object is too short or too long
-         *     - `not_allowed`: a value outside the allowed ones, or a key that has no place here
-         *     - `duplicate_row`: two rows with one key differ; two keys to delete are the same
-         *     - `malformed_row`: a line is no JSON, or has a value in a column without a heading
+         *     - `not_allowed`: a value outside the allowed ones, or a key that does not belong here
+         *     - `duplicate_row`: two rows with the same key differ; two keys to delete are the same
+         *     - `malformed_row`: a line is not JSON, or has a value in a column without a heading
          *     - `unknown_product`: the product is not in the catalog
          *     - `inactive_product`: the product is not active
          *     - `filtered_out`: the list's filters exclude the product
@@ -3524,35 +3534,35 @@ export interface components {
          *     - `unknown_price_list`: no price list of that name
          *     - `date_outside_calendar`: not one of the list's 365 days
          *     - `formula`: the margin formula cannot be read
-         *     - `conflicting_keys`: two keys say different things
-         *     - `changed_since`: what shall be undone was changed again
-         *     - `product_gone`: the product of a row that shall return is not in the catalog
-         *     - `product_inactive`: the product of a row that shall return is not active
+         *     - `conflicting_keys`: two keys contradict each other
+         *     - `changed_since`: something to undo was changed again
+         *     - `product_gone`: the product of a row to restore is not in the catalog
+         *     - `product_inactive`: the product of a row to restore is not active
          *     - `key_changed`: the id or hash in a file's row belongs to another key
          *     - `min_price`: the guardrail forbids a price below it
          *     - `max_price`: the guardrail forbids a price above it
-         *     - `max_increase_percent`: the guardrail forbids to raise a price so far
-         *     - `max_decrease_percent`: the guardrail forbids to lower a price so far
-         *     - `min_margin_percent`: the guardrail forbids a margin below it, or none
+         *     - `max_increase_percent`: the guardrail forbids raising a price that far
+         *     - `max_decrease_percent`: the guardrail forbids lowering a price that far
+         *     - `min_margin_percent`: the guardrail forbids a margin below it, or a missing one
          *     - `no_zero`: the guardrail forbids a price of 0
-         *     - `max_changed_percent`: the guardrail forbids to change so many rows
-         *     - `max_removed_percent`: the guardrail forbids to remove so many rows
-         *     - `stale`: older than what is stored, or another price is there than expected
+         *     - `max_changed_percent`: the guardrail forbids changing that many rows
+         *     - `max_removed_percent`: the guardrail forbids removing that many rows
+         *     - `stale`: older than the stored data, or the price is not the expected one
          *     - `too_far_ahead`: a time too far in the future
          *     - `too_many_decimals`: a price with more decimals than its list
-         *     - `in_use`: a price list holds the product; something names the column that goes
+         *     - `in_use`: a price list holds the product; something names the dropped column
          * @enum {string}
          */
         ErrorCode: "required" | "unknown_key" | "type" | "format" | "range" | "length" | "not_allowed" | "duplicate_row" | "malformed_row" | "unknown_product" | "inactive_product" | "filtered_out" | "row_not_in_list" | "unknown_column" | "unknown_price_dimension" | "unknown_promotion" | "unknown_price_list" | "date_outside_calendar" | "formula" | "conflicting_keys" | "min_price" | "max_price" | "max_increase_percent" | "max_decrease_percent" | "min_margin_percent" | "no_zero" | "max_changed_percent" | "max_removed_percent" | "changed_since" | "product_gone" | "product_inactive" | "key_changed" | "stale" | "too_far_ahead" | "too_many_decimals" | "in_use";
     };
     responses: {
         /**
-         * @description The file is stored, and a job will load it, whatever becomes of the connection or the process. A file for a price
-         *     list is a job of that list; an account's other files are loaded one after the other. Both go in the order of
-         *     acceptance.
+         * @description The file is stored, and a job will load it, whatever happens to the connection or the process. A file for a
+         *     price list is a job for that list; an account's other files are loaded one after the other. Both run in the
+         *     order they were accepted.
          *
-         *     The job takes all rows or none. Its `result` is what the call would have answered, its `errors` are those of a
-         *     refused file. Products are added to a list, or removed, by this same job, also above 100. Nothing of the file is kept when
+         *     The job takes all rows or none. Its `result` is what the call would have returned, its `errors` are those of a
+         *     refused file. This same job adds products to a list or removes them, even above 100. The file is not kept after
          *     the job has ended.
          */
         FileAccepted: {
@@ -3610,7 +3620,7 @@ export interface components {
                 "application/json": components["schemas"]["Plan"];
             };
         };
-        /** @description A job of the list makes the plan, after the jobs before it. Its `result` is `{"plan_id": ...}`. */
+        /** @description A job for the list makes the plan, after the jobs before it. Its `result` is `{"plan_id": ...}`. */
         PlanAccepted: {
             headers: {
                 Location: components["headers"]["JobLocation"];
@@ -3646,7 +3656,8 @@ export interface components {
         };
         /**
          * @description A malformed body, a wrong shape, or bad rows; all bad rows are counted, the first 1,000 errors are listed and
-         *     nothing was written. When `Accept` prefers the media type of a file, the answer holds its rejected rows instead.
+         *     nothing was written. When `Accept` prefers the media type of a file, the response holds its rejected rows
+         *     instead.
          */
         BadFeed: {
             headers: {
@@ -3667,7 +3678,7 @@ export interface components {
         };
         /**
          * @description A conflict with the state of the account, such as stale rows; `type` says which. Nothing was written. When `Accept`
-         *     prefers the media type of a file, the answer holds its first 1,000 stale rows instead.
+         *     prefers the media type of a file, the response holds its first 1,000 stale rows instead.
          */
         FeedConflict: {
             headers: {
@@ -3708,8 +3719,8 @@ export interface components {
         };
         /**
          * @description A guardrail of the list forbids the change, and nothing was written; or the `Idempotency-Key` was sent with another
-         *     path, query or body. When `Accept` prefers the media type of a file, the answer holds its rows that break a guardrail
-         *     instead, the first 1,000.
+         *     path, query or body. When `Accept` prefers the media type of a file, the response holds its rows that break a
+         *     guardrail instead, the first 1,000.
          */
         UnprocessableFeed: {
             headers: {
@@ -3772,8 +3783,8 @@ export interface components {
             };
         };
         /**
-         * @description The token lacks the scope for this operation, or for what it would give an API key or a user; or the current password is
-         *     wrong.
+         * @description The token lacks the scope for this operation, or a scope that it would grant to an API key or a user; or the
+         *     current password is wrong.
          */
         Forbidden: {
             headers: {
@@ -3786,7 +3797,7 @@ export interface components {
         };
         /**
          * @description No such path, or no such thing in this account, including a price list named in the body. Another account's data
-         *     answers the same.
+         *     gets the same response.
          */
         NotFound: {
             headers: {
@@ -3797,7 +3808,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The path exists, the method does not. */
+        /** @description The path exists, but not with this method. */
         MethodNotAllowed: {
             headers: {
                 Link: components["headers"]["ProblemLink"];
@@ -3821,7 +3832,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The `Accept` header excludes the media type of the answer. */
+        /** @description The `Accept` header excludes the media type of the response. */
         NotAcceptable: {
             headers: {
                 Link: components["headers"]["ProblemLink"];
@@ -3854,7 +3865,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It has changed since it was read; `If-Match` does not name its present tag. */
+        /** @description It has changed since it was read; `If-Match` does not name its current tag. */
         PreconditionFailed: {
             headers: {
                 Link: components["headers"]["ProblemLink"];
@@ -3873,7 +3884,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or the number of rows is over the limit, which is named. */
+        /** @description The body or the number of rows is over the limit; the response names it. */
         TooLarge: {
             headers: {
                 Link: components["headers"]["ProblemLink"];
@@ -3984,7 +3995,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A fault of the service. The request id in `instance` finds it in the log. */
+        /** @description A fault in the service. Use the request id in `instance` to find it in the log. */
         InternalError: {
             headers: {
                 Link: components["headers"]["ProblemLink"];
@@ -4026,26 +4037,27 @@ export interface components {
         UserId: components["schemas"]["Id"];
         /**
          * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-         *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-         *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-         *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+         *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+         *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+         *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+         *     runs.
          */
         IdempotencyKey: string;
         /**
-         * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+         * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
          * @example Spring prices, agreed with purchasing
          */
         ChangeNote: string;
         /**
-         * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-         *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-         *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-         *     (`wait=10`).
+         * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+         *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+         *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+         *     preferences (`wait=10`).
          * @example respond-async
          */
         Prefer: string;
         /**
-         * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+         * @description `respond-async` (RFC 7240) has a background job make the plan, even a small one: 202 with `Preference-Applied:
          *     respond-async`. All other preferences are ignored.
          * @example respond-async
          */
@@ -4056,13 +4068,13 @@ export interface components {
          */
         PlanId: components["schemas"]["Id"];
         /**
-         * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-         *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+         * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+         *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
          */
         PlanOnly: "true" | "false";
         /**
-         * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
-         *     the scope `override`.
+         * @description Why the list's guardrails do not apply to this call, in 1 to 255 characters (UTF-8); the revision keeps it.
+         *     Needs the scope `override`.
          * @example Agreed with the head of pricing
          */
         OverrideGuardrails: string;
@@ -4074,31 +4086,31 @@ export interface components {
         /** @description The id of the price list of a file, instead of or beside its name. */
         FeedListId: number;
         /**
-         * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-         *     text/csv`) is of one moment.
+         * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+         *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
          */
         Offset: number;
-        /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+        /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
         Limit: number;
         /**
-         * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-         *     For any other answer it is 400.
+         * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+         *     For any other response it gets 400.
          */
         ByteOrderMark: "true" | "false";
         /**
-         * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-         *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-         *     An id that is not there any more is 400.
+         * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+         *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+         *     nothing. An id that no longer exists gets 400.
          */
         After: number;
         /**
          * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as
-         *     `{"country": ["France"]}`. All keys must match, any value of a key will do.
+         *     `{"country": ["France"]}`. All keys must match; any value of a key will do.
          */
         Filters: string;
         /**
          * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
-         *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+         *     match: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) count as `"3"`.
          */
         IfMatch: string;
         /**
@@ -4115,12 +4127,12 @@ export interface components {
          */
         ProblemLink: string;
         /**
-         * @description Where to follow the job, `/api/v1/jobs/<id>/` below any path prefix. Only when the answer is a job.
+         * @description Where to follow the job, `/api/v1/jobs/<id>/` below any path prefix. Only when the response is a job.
          * @example /api/v1/jobs/7/
          */
         JobLocation: string;
         /**
-         * @description Where the plan is, or where to follow the job, below any path prefix. Only when the answer is one of them.
+         * @description Where the plan is, or where to follow the job, below any path prefix. Only when the response is one of them.
          * @example /api/v1/jobs/7/
          */
         WorkLocation: string;
@@ -4130,7 +4142,7 @@ export interface components {
          */
         PlanLocation: string;
         /**
-         * @description `respond-async`, when the request preferred it.
+         * @description `respond-async`, if the request preferred it.
          * @example respond-async
          */
         PreferenceApplied: string;
@@ -4145,24 +4157,24 @@ export interface components {
          */
         RetryAfter: number;
         /**
-         * @description The revision of the price list: of what was read, or after what was written. A call that answers a job has none.
+         * @description The revision of the price list that was read, or that holds after the write. A call that returns a job has none.
          * @example 12
          */
         PriceListRevision: number;
         /**
-         * @description Whether today (UTC) lies before the validity of the price list, in it, or after it.
+         * @description Whether today (UTC) is before, within or after the validity of the price list.
          * @example current
          */
         PriceListState: components["schemas"]["PriceListState"];
-        /** @description `true` if this is the stored answer to an earlier request with the same key. */
+        /** @description `true` if this is the stored response to an earlier request with the same key. */
         IdempotentReplayed: "true";
         /**
-         * @description How many stale rows `on_stale=skip` left out; `0` for none. Equal rows count once.
+         * @description How many stale rows `on_stale=skip` left out; `0` for none. Identical rows count once.
          * @example 0
          */
         SkippedRows: number;
         /**
-         * @description The `error_count` of a refused file that is answered with its rejected rows: how many errors they have in all.
+         * @description The `error_count` when the response holds a refused file's rejected rows: how many errors they have in all.
          * @example 1
          */
         RejectedRows: number;
@@ -4221,9 +4233,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4374,16 +4387,17 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -4432,7 +4446,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The ids of the rows that were created and of those that existed, each in payload order. */
+            /** @description Ids of the rows created and of the rows that existed, each in payload order. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -4479,30 +4493,33 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
-                /** @description By code and extensions, `-code` with the codes descending; by id without it. */
+                /** @description `code` sorts by code and extensions, `-code` with codes descending; the default is by id. */
                 order?: "code" | "-code";
-                /** @description Only products with this text in the code, in an extension or in a text attribute. Upper and lower case are the same; accents count. */
+                /**
+                 * @description Only products with this text in the code, in an extension or in a text attribute. Case is ignored; accents
+                 *     are not.
+                 */
                 contains?: components["schemas"]["Text"];
                 /**
                  * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as
-                 *     `{"country": ["France"]}`. All keys must match, any value of a key will do.
+                 *     `{"country": ["France"]}`. All keys must match; any value of a key will do.
                  */
                 filters?: components["parameters"]["Filters"];
                 /** @description Only this product code. */
@@ -4580,9 +4597,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4601,7 +4619,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many are gone, and how many keys there were not. */
+            /** @description How many were deleted, and how many keys did not exist. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -4637,9 +4655,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -4680,33 +4699,33 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
-                /** @description Only the list of this name. */
+                /** @description Only the list with this name. */
                 name?: components["schemas"]["Text"];
                 /** @description Only lists whose name contains this text, in any case. */
                 search?: components["schemas"]["Text"];
                 /**
-                 * @description The same as `search`; with both, both hold.
+                 * @description Same as `search`; if both are given, both apply.
                  * @example retail
                  */
                 name_contains?: components["schemas"]["Text"];
                 /**
-                 * @description `row_count` adds the number of published rows of each list. Counting takes about a tenth of a second per
-                 *     million rows.
+                 * @description `row_count` adds each list's number of published rows. Counting takes about a tenth of a second per million
+                 *     rows.
                  */
                 include?: "row_count";
-                /** @description Only lists whose prices or rows have changed after this moment (addition). */
+                /** @description Only lists whose prices or rows changed after this moment (addition). */
                 changed_after?: string;
             };
             header?: never;
@@ -4914,7 +4933,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The list is gone. */
+            /** @description The list is deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4938,7 +4957,7 @@ export interface operations {
             header?: {
                 /**
                  * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
-                 *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 *     match: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) count as `"3"`.
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -5034,15 +5053,15 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only revisions from this moment on. */
@@ -5190,41 +5209,41 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
                 /**
-                 * @description By `code`, by published `price` or by `margin`, `-` before it for descending; by id without it. Prices that were
-                 *     never set and margins that are `null` come last either way, equal rows by code and extensions. The draft has
-                 *     `code` only, and rows of the past (`as_of`) no `margin`. `price` has no index and looks at every row: 0.5 s for
-                 *     1,000,000. A margin, a price of a day and a price of the past are looked up for each row: over 100,000 rows, as
-                 *     the other parameters leave them, are 400 `too-costly`.
+                 * @description Sorts by `code`, published `price` or `margin`, descending with `-`; the default is by id. Prices that were
+                 *     never set and `null` margins come last either way; ties are sorted by code and extensions. The draft sorts
+                 *     only by `code`, and past rows (`as_of`) cannot sort by `margin`. `price` has no index and reads every row:
+                 *     0.5 s for 1,000,000. Margins, daily prices and past prices are looked up row by row: if the other parameters
+                 *     leave over 100,000 rows, the response is 400 `too-costly`.
                  */
                 order?: "code" | "-code" | "price" | "-price" | "margin" | "-margin";
-                /** @description Whose price or margin orders the rows, the first of the list by default. Only with an `order` by one. */
+                /** @description The dimension to sort by, the list's first by default. Only with an `order` by price or margin. */
                 price_dimension?: components["schemas"]["Text"];
                 /**
-                 * @description Only rows with this text in the code, in an extension or in a text attribute of the product. Upper and lower case
-                 *     are the same; accents count. It looks at every row: 0.6 s for 1,000,000.
+                 * @description Only rows with this text in the code, in an extension or in a text attribute of the product. Case is
+                 *     ignored; accents are not. It reads every row: 0.6 s for 1,000,000.
                  */
                 contains?: components["schemas"]["Text"];
                 /**
                  * @description `product_filters` as JSON: a map from `code`, an attribute or an extension to the allowed values, such as
-                 *     `{"country": ["France"]}`. All keys must match, any value of a key will do.
+                 *     `{"country": ["France"]}`. All keys must match; any value of a key will do.
                  */
                 filters?: components["parameters"]["Filters"];
                 /** @description The version of the list. */
@@ -5232,20 +5251,20 @@ export interface operations {
                 /** @description The day to read in a calendar list, `yyyy-mm-dd`; the list's `valid_from` by default. Refused for other lists. */
                 date?: string;
                 /**
-                 * @description A revision of the list, or a day and time, which means the newest revision that is not after it: the rows and
-                 *     prices of then, without margins and dynamic attributes, which have no history.
+                 * @description A revision of the list, or a day and time, which means the newest revision at or before it. Shows the rows
+                 *     and prices of that moment, without margins and dynamic attributes, which have no history.
                  * @example 1
                  */
                 as_of?: string;
-                /** @description Only rows whose every cell has a price (`true`), or with a cell that has none (`false`). */
+                /** @description Only rows with a price in every cell (`true`), or with a cell that has none (`false`). */
                 priced?: "true" | "false";
-                /** @description What each line of a file of the published version is; pages show both. */
+                /** @description What each line of a published version's file holds; pages show both. */
                 lines?: "prices" | "dynamic_attributes";
                 /**
-                 * @description Further fields of prices, as in `get_prices`, separated by a comma: `competition` (entries of the last 30 days,
-                 *     beside the price with the promotions of today) and `sales` (of the last 30 days). Pages have them by price
-                 *     dimension; CSV has a column for each figure, such as `competition.lowest`. Refused for the draft, with `as_of`
-                 *     and for lines of dynamic attributes.
+                 * @description Further price fields, as in `get_prices`, separated by a comma: `competition` (entries of the last 30 days,
+                 *     compared with the price after today's promotions) and `sales` (of the last 30 days). Pages show them by
+                 *     price dimension; CSV has a column for each figure, such as `competition.lowest`. Refused for the draft, with
+                 *     `as_of` and for lines of dynamic attributes.
                  */
                 include?: string;
             };
@@ -5338,19 +5357,19 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The first moment. `0` is before the first publication; every row is `added` then.
+                 * @description The first moment. `0` is before the first publication; every row is then `added`.
                  * @example 1
                  */
                 from: string;
@@ -5434,15 +5453,15 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A revision, or the `next` of an earlier answer.
+                 * @description A revision, or the `next` of an earlier response.
                  * @example 1
                  */
                 after: string;
                 /** @description The last revision to read, the newest by default. */
                 until?: number;
-                /** @description The most changes of an answer. */
+                /** @description The most changes in one response. */
                 limit?: number;
-                /** @description Seconds to wait for a change, if there is none yet. At most 20 reads of an account wait at a time. */
+                /** @description Seconds to wait for a change if there is none yet. At most 20 reads per account wait at a time. */
                 wait?: number;
             };
             header?: never;
@@ -5517,27 +5536,28 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
                  */
                 plan?: components["parameters"]["PlanOnly"];
             };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+                 * @description `respond-async` (RFC 7240) has a background job make the plan, even a small one: 202 with `Preference-Applied:
                  *     respond-async`. All other preferences are ignored.
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["PreferPlanJob"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
@@ -5594,8 +5614,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
                  */
                 plan?: components["parameters"]["PlanOnly"];
                 /**
@@ -5609,21 +5629,22 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -5703,8 +5724,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
                  */
                 plan?: components["parameters"]["PlanOnly"];
                 /**
@@ -5714,35 +5735,36 @@ export interface operations {
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
-                /** @description For a file, `observed_at` of the JSON body. */
+                /** @description For files; a JSON body has its own `observed_at`. */
                 observed_at?: components["schemas"]["ObservedAt"];
-                /** @description For a file, `on_stale` of the JSON body. */
+                /** @description For files; a JSON body has its own `on_stale`. */
                 on_stale?: components["schemas"]["OnStalePrices"];
             };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
-                 *     the scope `override`.
+                 * @description Why the list's guardrails do not apply to this call, in 1 to 255 characters (UTF-8); the revision keeps it.
+                 *     Needs the scope `override`.
                  * @example Agreed with the head of pricing
                  */
                 "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -5830,32 +5852,33 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
                  */
                 plan?: components["parameters"]["PlanOnly"];
             };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
-                 *     the scope `override`.
+                 * @description Why the list's guardrails do not apply to this call, in 1 to 255 characters (UTF-8); the revision keeps it.
+                 *     Needs the scope `override`.
                  * @example Agreed with the head of pricing
                  */
                 "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
                 /**
-                 * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+                 * @description `respond-async` (RFC 7240) has a background job make the plan, even a small one: 202 with `Preference-Applied:
                  *     respond-async`. All other preferences are ignored.
                  * @example respond-async
                  */
@@ -5909,18 +5932,19 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description `respond-async` (RFC 7240) has a background job make the plan, also a small one: 202 with `Preference-Applied:
+                 * @description `respond-async` (RFC 7240) has a background job make the plan, even a small one: 202 with `Preference-Applied:
                  *     respond-async`. All other preferences are ignored.
                  * @example respond-async
                  */
@@ -6231,16 +6255,17 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6327,8 +6352,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
                  */
                 plan?: components["parameters"]["PlanOnly"];
                 /**
@@ -6342,27 +6367,28 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
-                 *     the scope `override`.
+                 * @description Why the list's guardrails do not apply to this call, in 1 to 255 characters (UTF-8); the revision keeps it.
+                 *     Needs the scope `override`.
                  * @example Agreed with the head of pricing
                  */
                 "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6394,7 +6420,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The ids of the rows that left, or the job above 100 products. */
+            /** @description The ids of the removed rows, or the job above 100 products. */
             201: {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
@@ -6435,24 +6461,25 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true` writes nothing but a plan, and answers it with its `Location`: all checks are made, bad rows are 400 as ever.
-                 *     It needs the scope `plan` only. `POST /api/v1/plans/{id}/apply/` applies it.
+                 * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
                  */
                 plan?: components["parameters"]["PlanOnly"];
             };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6551,30 +6578,30 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
-                /** @description By this field, `-` before it for descending, equal ones by id; by id without it. */
+                /** @description Sorts by this field, descending with `-`, ties by id; the default is by id. */
                 order?: "name" | "-name" | "value" | "-value" | "valid_from" | "-valid_from" | "valid_to" | "-valid_to";
-                /** @description Only promotions with this text in their name. Upper and lower case are the same; accents count. */
+                /** @description Only promotions with this text in their name. Case is ignored; accents are not. */
                 contains?: components["schemas"]["Text"];
                 /** @description Only promotions of this kind. */
                 kind?: components["schemas"]["PromotionKind"];
-                /** @description Only the promotion of this name. */
+                /** @description Only the promotion with this name. */
                 name?: components["schemas"]["Text"];
                 /** @description Only promotions that are valid on this day. */
                 valid_on?: components["schemas"]["Date"];
@@ -6662,7 +6689,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The promotion is gone. */
+            /** @description The promotion is deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6686,9 +6713,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6707,7 +6735,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many are gone, and how many keys there were not. */
+            /** @description How many were deleted, and how many keys did not exist. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -6743,21 +6771,22 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -6806,7 +6835,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The ids of the sales that were created, in payload order; `[]` when all of them existed. */
+            /** @description The ids of the sales that were created, in payload order; `[]` if all of them existed. */
             201: {
                 headers: {
                     "Price-List-Revision": components["headers"]["PriceListRevision"];
@@ -6851,30 +6880,33 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
                 /**
-                 * @description By this field, `-` before it for descending, equal ones by id; by id without it. Sales without the field come
-                 *     last either way.
-                 *     `transaction_date` and `code` have an index. The others look at every sale: half a second for 1,000,000.
+                 * @description Sorts by this field, descending with `-`, ties by id; the default is by id. Sales without the field come
+                 *     last either way. `transaction_date` and `code` have an index. The others read every sale: half a second for
+                 *     1,000,000.
                  */
                 order?: "transaction_date" | "-transaction_date" | "code" | "-code" | "quantity" | "-quantity" | "revenue" | "-revenue" | "active_price" | "-active_price";
-                /** @description Only sales with this text in `transaction_id`, `code`, `extension`, `client_code` or `price_list_name`. Upper and lower case are the same; accents count. */
+                /**
+                 * @description Only sales with this text in `transaction_id`, `code`, `extension`, `client_code` or `price_list_name`. Case
+                 *     is ignored; accents are not.
+                 */
                 contains?: components["schemas"]["Text"];
                 /** @description Only sales to this client. */
                 client_code?: components["schemas"]["Text"];
@@ -6962,9 +6994,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -6983,7 +7016,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many are gone, and how many keys there were not. */
+            /** @description How many were deleted, and how many keys did not exist. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -7019,9 +7052,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7043,7 +7077,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schema, and how much is held under it. */
+            /** @description The schema, and how many entries it holds. */
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -7129,25 +7163,26 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `write`: stale entries replace what is stored. `skip`: they are left out of the write and the answer;
+                 * @description `write`: stale entries replace what is stored. `skip`: they are left out of the write and the response;
                  *     `Skipped-Rows` counts them. `reject`: nothing is written, 409 `stale-rows` names them, and a job fails with
-                 *     it. Bad rows come first (400).
+                 *     it. Bad rows are reported first (400).
                  */
                 on_stale?: "write" | "skip" | "reject";
             };
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -7234,30 +7269,32 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
                 /**
-                 * @description By this field, `-` before it for descending, equal ones by id; by id without it. Entries without the field come
-                 *     last either way.
-                 *     Only `competitor_name` has an index. The others look at every entry: 0.7 s for 1,000,000.
+                 * @description Sorts by this field, descending with `-`, ties by id; the default is by id. Entries without the field come
+                 *     last either way. Only `competitor_name` has an index. The others read every entry: 0.7 s for 1,000,000.
                  */
                 order?: "code" | "-code" | "competitor_name" | "-competitor_name" | "competitor_price" | "-competitor_price" | "departure_date" | "-departure_date" | "latest_update" | "-latest_update";
-                /** @description Only entries with this text in the competitor's name or in a column of the schema. Upper and lower case are the same; accents count. */
+                /**
+                 * @description Only entries with this text in the competitor's name or in a column of the schema. Case is ignored; accents
+                 *     are not.
+                 */
                 contains?: components["schemas"]["Text"];
                 /** @description Only prices of this competitor. */
                 competitor_name?: components["schemas"]["Text"];
@@ -7327,9 +7364,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7348,7 +7386,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many are gone, and how many keys there were not. */
+            /** @description How many were deleted, and how many keys did not exist. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -7384,16 +7422,17 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description `respond-async` (RFC 7240) stores a file, answers 202 with `Preference-Applied: respond-async`, and loads it in a
-                 *     background job. Too many waiting files of your account: 429. A plan of rows of a list in a JSON body is answered as a
-                 *     job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other preferences
-                 *     (`wait=10`).
+                 * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
+                 *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
+                 *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
+                 *     preferences (`wait=10`).
                  * @example respond-async
                  */
                 Prefer?: components["parameters"]["Prefer"];
@@ -7446,7 +7485,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They are stored. */
+            /** @description The agreements are stored. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -7485,29 +7524,32 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description `true` begins a CSV file with a byte order mark, without which Excel takes accents for other letters. Loads skip it.
-                 *     For any other answer it is 400.
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The id (`pk`, `extended_catalog_id`) of the last result of the page before: the page begins behind it, in whatever
-                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift nothing.
-                 *     An id that is not there any more is 400.
+                 * @description The id (`pk`, `extended_catalog_id`) of the last result on the previous page: this page begins after it, in any
+                 *     order. It costs no more than the first page, however deep it is, and rows that come and go in between shift
+                 *     nothing. An id that no longer exists gets 400.
                  */
                 after?: components["parameters"]["After"];
                 /**
-                 * @description By this field, `-` before it for descending, equal ones by id; by id without it. `code` is the product of the
-                 *     price line, empty where it names none.
+                 * @description Sorts by this field, descending with `-`, ties by id; the default is by id. `code` is the product of the
+                 *     price line, empty if it names none.
                  */
                 order?: "name" | "-name" | "client_code" | "-client_code" | "price_list_code" | "-price_list_code" | "code" | "-code";
-                /** @description Only agreements with this text in `name`, `client_code`, `price_list_code` or the product code of the price line. Upper and lower case are the same; accents count. */
+                /**
+                 * @description Only agreements with this text in `name`, `client_code`, `price_list_code` or the product code of the price
+                 *     line. Case is ignored; accents are not.
+                 */
                 contains?: components["schemas"]["Text"];
                 /** @description Only agreements whose price line names this product, as `code` or `product_code`. */
                 code?: components["schemas"]["Text"];
@@ -7515,7 +7557,7 @@ export interface operations {
                 client_code?: components["schemas"]["Text"];
                 /** @description Only agreements on this price list. */
                 price_list_code?: components["schemas"]["Text"];
-                /** @description Only agreements of this name. */
+                /** @description Only agreements with this name. */
                 name?: components["schemas"]["Text"];
             };
             header?: never;
@@ -7645,7 +7687,7 @@ export interface operations {
             header?: {
                 /**
                  * @description Tags from `ETag`, such as `"3"`, separated by commas, or `*` for any state. Tags changed by a compressing proxy
-                 *     count: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) are `"3"`.
+                 *     match: `W/"3"`, `"3-gzip"` and `W/"3-gzip"` (or `-br`, `-zstd`, `-deflate`) count as `"3"`.
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
             };
@@ -7725,9 +7767,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -7746,7 +7789,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many are gone, and how many keys there were not. */
+            /** @description How many were deleted, and how many keys did not exist. */
             200: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -7780,11 +7823,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only plans of this status. */
                 status?: components["schemas"]["PlanStatus"];
@@ -7961,11 +8004,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only rows with this action. */
                 action?: components["schemas"]["PlanAction"];
@@ -8031,19 +8074,20 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description Why, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
+                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
                  * @example Spring prices, agreed with purchasing
                  */
                 "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
-                 * @description Why the guardrails of the list do not hold for this call, in 1 to 255 characters (UTF-8); the revision keeps it. Needs
-                 *     the scope `override`.
+                 * @description Why the list's guardrails do not apply to this call, in 1 to 255 characters (UTF-8); the revision keeps it.
+                 *     Needs the scope `override`.
                  * @example Agreed with the head of pricing
                  */
                 "Override-Guardrails"?: components["parameters"]["OverrideGuardrails"];
@@ -8070,7 +8114,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the planned call would have answered, the scheduled plan, or the job. */
+            /** @description What the planned call would have returned, the scheduled plan, or the job. */
             201: {
                 headers: {
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
@@ -8111,11 +8155,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only jobs with this status. */
                 status?: components["schemas"]["JobStatus"];
@@ -8224,9 +8268,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8335,11 +8380,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
             };
             header?: never;
@@ -8400,9 +8445,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8463,9 +8509,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8605,9 +8652,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -8659,11 +8707,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` goes on from any row. One page is of one moment; rows may come and go between pages. A file (`Accept:
-                 *     text/csv`) is of one moment.
+                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
+                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
-                /** @description How many results to answer. A page over 32 MB is 400 `result-too-large` and says how many to ask for. */
+                /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
             };
             header?: never;
@@ -8715,9 +8763,10 @@ export interface operations {
             header?: {
                 /**
                  * @description A text of your choice, such as `sales-2026-11-27-1`, new for each new request. The same request with the same key
-                 *     within 24 hours has no second effect: you get the stored answer, marked `Idempotent-Replayed: true`. Failed
-                 *     requests are not stored, and secrets of answers are not: a replayed answer lacks them. The key is bound to account,
-                 *     user, path, query and decoded body: 422 with another path, query or body, 409 while the first request runs.
+                 *     within 24 hours has no second effect: you get the stored response, marked `Idempotent-Replayed: true`. Failed
+                 *     requests are not stored, nor are secrets in responses: a replayed response lacks them. The key is bound to
+                 *     account, user, path, query and decoded body: 422 with another path, query or body, 409 while the first request
+                 *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

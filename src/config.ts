@@ -8,9 +8,9 @@ export interface Config {
   readonly basePath: string
   /** undefined for the embedded PostgreSQL, whose data is in `dataDir`. */
   readonly databaseUrl: string | undefined
-  /** Where prices are read instead: a standby, or another node of a cluster. */
+  /** A standby or another cluster node to read prices from instead. */
   readonly databaseReadUrl: string | undefined
-  /** How long the start waits for the database. */
+  /** How long startup waits for the database. */
   readonly databaseWaitSeconds: number
   readonly dataDir: string
   /** Signs the tokens of `POST /login/`; undefined only with the embedded database, which has a secret file. */
@@ -31,10 +31,10 @@ export interface Config {
   readonly load: LoadLimits
 }
 
-/** Whether the process answers requests, runs jobs, or both. */
+/** Whether the process serves requests, runs jobs, or both. */
 export type Role = 'all' | 'api' | 'worker'
 
-/** Its message names every wrong setting, and what to set. */
+/** The message names every invalid setting and what to set it to. */
 export class ConfigError extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -83,7 +83,7 @@ export function readConfig(environment: Environment): Config {
 
 type Env = (name: string) => string | undefined
 
-/** Whether a text is a path prefix, such as `/pricing`. */
+/** Whether the text is a path prefix such as `/pricing`, without a trailing slash. */
 export function isPathPrefix(text: string): boolean {
   return /^(\/[\w.-]+)+$/.test(text)
 }
@@ -160,26 +160,26 @@ function jwks(env: Env, faults: string[]): Config['jwks'] {
   return isUrl && issuer && audience ? { url: new URL(url), issuer, audience } : undefined
 }
 
-/** Connections for files and for answers that are streamed; a client holds one for as long as it takes. */
+/** Connections for files and streamed responses; a client holds one until it is done. */
 export const streamConnections = 4
 
-/** Connections for pages of lists: half as many as for reads. */
+/** Connections for paged lists: half as many as for reads, rounded up. */
 export const listConnections = (databaseConnections: number): number =>
   Math.ceil(databaseConnections / 2)
 
 /** Limits that keep the service alive and fair under overload. */
 export interface LoadLimits {
-  /** All bodies that are received or worked on at the same time. */
+  /** Total size of the request bodies being received or processed at the same time. */
   readonly bodiesInFlightBytesMax: number
   /** Database connections for reads, and as many for writes. */
   readonly databaseConnections: number
-  /** Writes of one account at the same time; its other writes wait. */
+  /** Concurrent writes of one account; its other writes wait. */
   readonly accountWritesMax: number
-  /** Waiting reads of one account, and as many writes and files. */
+  /** Waiting reads of one account; the same limit applies to its writes and its files. */
   readonly accountWaitingMax: number
-  /** How long a write waits for its account's other writes, and a file for its other files. */
+  /** How long a write waits for its account's other writes, and a file for its account's other files. */
   readonly accountWaitMs: number
-  /** Waiting reads of all accounts, and as many writes and files. */
+  /** Waiting reads of all accounts; the same limit applies to writes and to files. */
   readonly waitingMax: number
   /** 0 for no limit. */
   readonly eventLoopDelayMaxMs: number
@@ -192,11 +192,11 @@ export interface Limits {
   readonly bodyBytesMax: number
   /** Rows in one JSON call. */
   readonly rowsMax: number
-  /** Rows in the answer of one read of prices. */
+  /** Rows in the response to one price read. */
   readonly readRowsMax: number
-  /** Bytes in the answer of one read of prices. */
+  /** Bytes in the response to one price read. */
   readonly readBytesMax: number
-  /** A CSV or NDJSON file, decoded. */
+  /** Size of a CSV or NDJSON file after decompression. */
   readonly feedBytesMax: number
   /** A job loads files with a larger Content-Length. */
   readonly feedAtOnceBytesMax: number
@@ -209,7 +209,6 @@ export interface Limits {
 /** Reads a whole number from the environment, or notes a fault. */
 type Integer = (name: string, fallback: number, min: number, max: number) => number
 
-/** The limits of one request, and of the files of an account. */
 function readLimits(integer: Integer): Limits {
   return Object.freeze({
     bodyBytesMax: integer('BODY_LIMIT_MB', 64, 1, 1024) * 1024 * 1024,
@@ -223,7 +222,6 @@ function readLimits(integer: Integer): Limits {
   })
 }
 
-/** The limits of what runs at the same time. */
 function readLoadLimits(integer: Integer): LoadLimits {
   return Object.freeze({
     bodiesInFlightBytesMax: integer('BODIES_IN_FLIGHT_MB', 256, 1, 65_536) * 1024 * 1024,

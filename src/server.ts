@@ -6,25 +6,25 @@ import { type Service, startService } from './service.ts'
 import { closeMaxMs, closeOnce, type Ending } from './shutdown.ts'
 import { CannotListen, startFault } from './startup-errors.ts'
 
-/** After SIGTERM requests still arrive for a moment, because balancers have not seen yet that the process is not ready. */
+/** After SIGTERM, requests keep arriving until load balancers notice that the process is not ready. */
 const farewellMs = 1000
 /** A container is killed after 30 seconds. */
 const graceMs = farewellMs + closeMaxMs
 
-/** Private to Node: it has no other way to write to a terminal without blocking. */
+/** Private to Node, which has no other way to write to a terminal without blocking. */
 interface Handle {
   setBlocking(isBlocking: boolean): void
 }
 
-// The service goes on without its log when the disk is full or the reader has gone.
+// The service keeps running without its log when the disk is full or the reader is gone.
 for (const output of [process.stdout, process.stderr])
   output.removeAllListeners('error').on('error', () => undefined)
 
-// A stopped terminal (Ctrl-S) would block the process at its next line.
+// A stopped terminal (Ctrl-S) would block the process at its next line of output.
 for (const { _handle } of [process.stdout, process.stderr] as { _handle?: Partial<Handle> }[])
   _handle?.setBlocking?.(false)
 
-// Without a listener Node would open its debugger, and with it the secrets of the process.
+// Without a listener, Node would open its debugger and expose the secrets of the process.
 process.on('SIGUSR1', () => undefined)
 
 const unwanted = new AbortController()
@@ -43,7 +43,7 @@ try {
   if (!unwanted.signal.aborted) opening = open(service, config)
   await opening
 } catch (error) {
-  // The signal of a terminal may end what the start waits for before this process hears of it.
+  // A terminal's signal may end a process that startup waits for before this process receives it.
   await nextLoop()
   if (!unwanted.signal.aborted) {
     await service?.close()
@@ -60,7 +60,7 @@ async function close(service: Service, { err, signal }: Ending): Promise<void> {
   await service.close()
 }
 
-/** The embedded PostgreSQL was killed, for example for its memory: the next start recovers the database. */
+/** The embedded PostgreSQL was killed, for example by the OOM killer; the next start recovers the database. */
 function endWithoutDatabase(): void {
   console.error(
     'The embedded PostgreSQL has ended, so the service ends too. Start the service again: nothing that was acknowledged is lost. The log of PostgreSQL is server.log in DATA_DIR/postgres.',
@@ -68,7 +68,7 @@ function endWithoutDatabase(): void {
   process.exit(1)
 }
 
-/** Leaves no embedded PostgreSQL behind. Another server notices that its connections are gone. */
+/** Stops the embedded PostgreSQL, if any; an external one notices that its connections are gone. */
 async function endStart(
   starting: Promise<Service>,
   { databaseUrl }: Config,
@@ -85,7 +85,7 @@ async function endStart(
 async function open({ app, server }: Service, config: Config): Promise<void> {
   const { port, host, role, metricsToken, load } = config
   const listenTextResolver = (address: string) => `listening on ${address}`
-  // A client whose connection finds the backlog full tries again after seconds, instead of being refused at once.
+  // A client that finds the backlog full retries after seconds instead of being refused immediately.
   const backlog = load.socketsMax
   const listen = () =>
     app.listen({ port, host, backlog, listenTextResolver }).catch((error) => {
@@ -107,7 +107,7 @@ async function open({ app, server }: Service, config: Config): Promise<void> {
     })
 }
 
-/** Prints the password once, and not to the log: it is kept nowhere. */
+/** Prints the password once, and not to the log, because it is stored nowhere. */
 async function announceFirstAccount(url: string): Promise<void> {
   if (await hasAccounts(url)) return
   const first = { account: 'first', email: 'admin@example.com' }

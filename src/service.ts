@@ -31,19 +31,18 @@ import { runRevert } from './prices/revert/revert-job.ts'
 import { type Backing, closeBacking, finishWork } from './shutdown.ts'
 import type { Metrics, Observed, Telemetry, Tracing } from './telemetry/telemetry.ts'
 
-/** A running service. */
 export interface Service {
   app: FastifyInstance
   server: DatabaseServer
-  /** Turns not ready and hands jobs back; requests are still taken. */
+  /** Reports not ready and hands jobs back, but still accepts requests. */
   retire(): void
   /** Graceful shutdown: retires, finishes or ends requests, closes connections. Takes 27 seconds at most. */
   close(): Promise<void>
 }
 
 /**
- * Opens and migrates the database and starts what ROLE names; the caller listens. When `unwanted` aborts, the start stops
- * what it has started, and throws.
+ * Opens and migrates the database and starts what ROLE names; the caller listens. If `unwanted` aborts, stops what it
+ * has started and throws.
  */
 export async function startService(config: Config, unwanted?: AbortSignal): Promise<Service> {
   const server = await openDatabaseServer(config)
@@ -77,7 +76,7 @@ interface Parts {
   bulkheads: Bulkheads
   boss: PgBoss
   telemetry: Telemetry
-  /** Errors of idle connections. They are logged once there is a log. */
+  /** Errors of idle connections, logged once the app has a logger. */
   failures: EventEmitter<{ failure: [Error] }>
   stopping: AbortController
   ending: AbortController
@@ -120,7 +119,6 @@ async function openParts(url: string, config: Config): Promise<Parts> {
   return { config, pools, bulkheads, boss, telemetry, failures, stopping, ending }
 }
 
-/** Metrics, if there is a token to read them with. */
 async function startMetrics(
   { metricsToken }: Config,
   observed: Observed,
@@ -130,7 +128,6 @@ async function startMetrics(
   return createMetrics(observed)
 }
 
-/** Traces, if the settings name a collector. */
 async function startTracing({ collector }: Config): Promise<Tracing | undefined> {
   if (!collector) return undefined
   const tracing = await import('./telemetry/tracing.ts')

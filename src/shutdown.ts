@@ -9,19 +9,21 @@ import type { Tracing } from './telemetry/telemetry.ts'
 /** How long running requests and jobs may take to finish. */
 const finishMs = 24_000
 /**
- * For answering ended requests and handing back jobs; PostgreSQL checks once a second whether a statement's client is
- * there.
+ * Time to respond to aborted requests and hand jobs back; PostgreSQL checks once a second whether a statement's client
+ * is still connected.
  */
 const endMs = 1500
-/** For the queue: it waits until the server closes its listening connection, which a silent server never does. */
+/**
+ * Time for the queue to stop: it waits for the server to close its LISTEN connection, which a silent server never does.
+ */
 const queueMs = 3000
-/** For the last callbacks. */
+/** Time for the last callbacks. */
 const lastMs = 1000
 
-/** The longest that `finishWork` and stopping the embedded PostgreSQL take. */
+/** The longest that `finishWork` plus stopping the embedded PostgreSQL may take. */
 export const closeMaxMs = 27_000
 
-/** What a process has beside its HTTP server. */
+/** The parts of a process other than its HTTP server. */
 export interface Backing {
   boss: PgBoss
   pools: Database[]
@@ -31,13 +33,13 @@ export interface Backing {
 export interface Work {
   app: FastifyInstance
   backing: Backing
-  /** Aborted when requests are ended. */
+  /** Aborted to end the requests that still run. */
   ending: AbortController
 }
 
 /**
- * Takes no more work and finishes what is running. After 24 seconds the rest is ended: requests are answered with 503,
- * jobs handed back.
+ * Accepts no more work and finishes what is running. After 24 seconds, ends the rest: requests get a 503, jobs are
+ * handed back.
  */
 export async function finishWork(work: Work): Promise<void> {
   const { app, backing, ending } = work
@@ -51,7 +53,7 @@ export async function finishWork(work: Work): Promise<void> {
   } else await finished
 }
 
-/** Closes the queue and the pools, once nothing uses them. */
+/** Stops the queue, waiting at most 3 seconds, then closes the pools and tracing. Call it once nothing uses them. */
 export async function closeBacking({ boss, pools, tracing }: Backing): Promise<void> {
   await isWithin(boss.stop({ graceful: true, timeout: 1000 }), queueMs)
   await Promise.all(pools.map(endDatabase))
@@ -63,7 +65,7 @@ async function finish({ app, backing }: Work): Promise<void> {
   await closeBacking(backing)
 }
 
-/** Closes keep-alive connections as soon as they are idle: Fastify closes those that are idle now only. */
+/** Closes keep-alive connections as soon as they become idle; Fastify closes only those already idle. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => app.server.closeIdleConnections(), 50)
   try {
@@ -81,7 +83,7 @@ async function isWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
 
 type Signal = 'SIGINT' | 'SIGTERM'
 
-/** Signals of the program's own faults: with a listener the faulty instruction would run again for ever. */
+/** Signals of the program's own faults; with a listener, the faulty instruction would run again forever. */
 const ofFaults = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const
 
 /** What ends a process: a signal, or an uncaught error. */
@@ -90,12 +92,12 @@ export interface Ending {
   err: Error | undefined
 }
 
-/** A second signal so soon is the same: npm passes on what the terminal sent to both. */
+/** A second signal this soon is a duplicate: npm forwards the one that the terminal already sent to both processes. */
 const sameSignalMs = 1000
 
 /**
- * Runs `close` at SIGINT, SIGTERM or an uncaught error, and ends the process after it or after `delay` ms. A second signal
- * ends the process at once.
+ * Runs `close` on SIGINT, SIGTERM or an uncaught error, then exits, after `delay` ms at the latest. A second signal
+ * exits immediately.
  */
 export function closeOnce(delay: number, close: (ending: Ending) => Promise<void>): void {
   let signal: Signal | undefined

@@ -41,11 +41,11 @@ const advice: Record<string, string> = {
   '3F000': 'run "create schema public" in the database as the user of DATABASE_URL',
 }
 
-/** Faults of a certificate, as codes of OpenSSL and Node. */
+/** OpenSSL and Node error codes for certificate faults. */
 const certificateFaults =
   /^(ERR_TLS_CERT|CERT_|CRL_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT$|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF))/
 
-/** By messages of pg, which has no codes. */
+/** Advice by pg's error messages, as pg has no error codes. */
 const driverAdvice: [RegExp, string][] = [
   [/timeout/, 'what listens there does not answer like a PostgreSQL: correct DATABASE_URL'],
   [
@@ -55,7 +55,7 @@ const driverAdvice: [RegExp, string][] = [
   [/SSL/, 'set sslmode in DATABASE_URL to what the PostgreSQL there offers'],
 ]
 
-/** The service cannot listen at HOST and PORT. */
+/** The service cannot listen on HOST and PORT. */
 export class CannotListen extends Error {
   constructor(cause: unknown) {
     super('cannot listen', { cause })
@@ -65,8 +65,8 @@ export class CannotListen extends Error {
 const listenAdvice = { ENOTFOUND: 'correct HOST', EAI_AGAIN: 'correct HOST, or the name servers' }
 
 /**
- * What the terminal shows of an error that ended the start: one line with what to do or, for an unknown error, all of it
- * as a log would have it.
+ * What to print for an error that stopped startup: a message that says what to do or, for an unknown error, the whole
+ * error as it would be logged.
  */
 export function startFault(error: unknown): unknown {
   if (error instanceof ConfigError) return error.message
@@ -76,7 +76,7 @@ export function startFault(error: unknown): unknown {
 
 function told(error: unknown, advice: Record<string, string>): unknown {
   const { code = '', message = '', syscall } = error as Partial<NodeJS.ErrnoException>
-  // An exception of a migration says what to do.
+  // An exception raised by a migration says what to do.
   if (error instanceof StartupError || code === 'P0001') return `Cannot start:\n- ${message}`
   // ENOENT may concern a Unix socket or any other file.
   const fault = code === 'ENOENT' ? `${syscall} ${code}` : code
@@ -84,7 +84,7 @@ function told(error: unknown, advice: Record<string, string>): unknown {
   return known ? `Cannot start:\n- ${message || code}: ${known}` : loggableError(error)
 }
 
-/** By the code of a certificate's fault, or by pg's message. */
+/** Looks up advice by certificate error code or by pg's message. */
 function adviceOfOthers(error: unknown): string | undefined {
   const { code, message = '' } = error as { code?: string; message?: string }
   if (code !== undefined) return certificateFaults.test(code) ? wrongCertificate : undefined

@@ -2,10 +2,10 @@ import type { RowError } from '../client/index.ts'
 import type { CsvShape, FeedFile } from './feed-file.ts'
 import { type CellOf, csvRows, ndjsonRows } from './file-rows.ts'
 
-/** An error with the cell that it is about, as it is in the file. */
+/** An error with the cell that it concerns, as written in the file. */
 export type BadCell = RowError & { value?: string }
 
-/** The errors of a file with the user's own names of columns, and with the cells if the file can be read again. */
+/** The errors with the user's own column names, and with their cells if the file can be read again. */
 export async function withCells(
   { mediaType, shape, original }: FeedFile,
   errors: readonly RowError[],
@@ -26,7 +26,7 @@ function ownName(error: RowError, { columns }: CsvShape): RowError {
   return field === undefined ? error : { ...error, field }
 }
 
-/** The rows that begin on these lines. */
+/** The rows that begin on the given lines; stops reading after the last of them. */
 async function readRows(
   rows: AsyncIterable<{ line: number; cellOf: CellOf }>,
   lines: ReadonlySet<number>,

@@ -14,11 +14,14 @@ interface Wanted {
   account: string
   email: string
   password?: string
-  /** Makes a database where DATA_DIR holds none. */
+  /** Creates a database if DATA_DIR holds none. */
   init?: boolean
 }
 
-/** Creates a user, and the account if there is none of that name, while the service runs and when it does not. */
+/**
+ * Creates a user, and the account if none has that name, whether or not the service is running. Throws Failed,
+ * UsageFault.
+ */
 export async function createAccountHere({ init = false, ...wanted }: Wanted): Promise<NewUser> {
   try {
     return await onDatabaseHere(init ? () => undefined : rejectMistyped, async (url) => {
@@ -31,7 +34,7 @@ export async function createAccountHere({ init = false, ...wanted }: Wanted): Pr
   }
 }
 
-/** Distributes the database of DATABASE_URL; returns the tables that were left to distribute. */
+/** Distributes the database of DATABASE_URL; returns the tables that were not yet distributed. */
 export async function distributeHere(onTable: (table: string) => void): Promise<string[]> {
   const tables: string[] = []
   await onDatabaseHere(rejectEmbedded, async (url) => {
@@ -46,11 +49,11 @@ export async function distributeHere(onTable: (table: string) => void): Promise<
   return tables
 }
 
-/** The status of the cluster of DATABASE_URL. */
+/** The status of the cluster of DATABASE_URL. Throws Failed, UsageFault. */
 export const clusterStatusHere = (): Promise<ClusterStatus> =>
   onDatabaseHere(rejectEmbedded, (url) => onOneConnection(url, readClusterStatus))
 
-/** Does `work` on the embedded database (DATA_DIR) or that of DATABASE_URL. Throws Failed, UsageFault. */
+/** Runs `work` on the embedded database (DATA_DIR) or that of DATABASE_URL. Throws Failed, UsageFault. */
 async function onDatabaseHere<T>(
   rejectUnfit: (config: Config) => void,
   work: (url: string) => Promise<T>,

@@ -39,12 +39,12 @@ try {
   starting = startService(config)
   await demonstrate(await starting, config)
 } catch (error) {
-  // Requests fail while the service ends; the signal of a terminal may reach PostgreSQL first.
+  // Requests fail while the service shuts down; a terminal's signal may reach PostgreSQL first.
   await nextLoop()
   if (!isEnding) throw error
 }
 
-/** Ends the process unless there are none. */
+/** Exits if there are any arguments. */
 function readArguments(): void {
   const [first] = process.argv.slice(2)
   if (first === undefined) return
@@ -93,7 +93,7 @@ async function logIn(url: string, user: { email: string; password: string }) {
   return (await createClient({ baseUrl: url }).POST('/login/', { body: user })).data
 }
 
-/** Dates the last four revisions of a list in the last three weeks, and those before them earlier. */
+/** Dates the last four revisions of a list 1 to 16 days ago, and all earlier ones 21 days ago. */
 async function inThePast(url: string, list: number): Promise<void> {
   await onOneConnection(url, (client) =>
     client.query(

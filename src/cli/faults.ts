@@ -3,13 +3,12 @@ import { JobFailed, Problem, Unreachable } from '../client/index.ts'
 import { sentence } from '../client/problem.ts'
 import { paint, printable } from './terminal.ts'
 
-/** Wrong usage, or a file that cannot be read or written; the message says what to do. */
+/** Wrong usage, or a file that cannot be read or written; the message tells what to do. */
 export class UsageFault extends Error {}
 
-/** There is no token to send. */
 export class NotLoggedIn extends Error {}
 
-/** A login was refused: another log-in with the same words would not help. */
+/** A login was refused; trying the same credentials again would not help. */
 export class WrongPassword extends Error {
   readonly problem: Problem
 
@@ -33,7 +32,7 @@ export const exitCodes = `Exit codes:
 /** Writes an error to standard error, as a line of JSON if `asJson`. Returns the exit code. */
 export function report(fault: unknown, asJson: boolean): number {
   const code = exitCode(fault)
-  // Commander has written it for people.
+  // Commander has already written it for people.
   if (fault instanceof CommanderError && (code === 0 || !asJson)) return code
   if (asJson) console.error(JSON.stringify(asObject(fault, code)))
   else console.error(code === 70 ? fault : paint('red', printable(message(fault))))
@@ -71,7 +70,7 @@ function message(fault: unknown): string {
 
 const shownMax = 20
 
-/** Commander's own message for a missing command is no sentence. */
+/** Commander's own message for a missing command is not a sentence. */
 function wrongUse({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
 }
@@ -85,14 +84,14 @@ const nextSteps: Partial<Record<Problem['type'], string[]>> = {
 }
 const stillRunning =
   'The service is still working on it, since this was first sent. Run the same command again later to be sure.'
-/** Answers of a proxy: the body is too large for it, or the service does not answer it. */
+/** Statuses that a proxy sends: the body is too large for it, or the service does not respond. */
 const isOfProxy = ({ status }: Problem) => [413, 502, 503, 504].includes(status)
 const ofProxy =
   'This answer came from something in front of the service, such as a proxy: look at its limits and its log.'
 const otherAddress = 'This is not an answer of a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
 
-/** Advice if the environment, not a saved login, has the credentials. */
+/** Advice when the credentials come from the environment, not from a saved login. */
 function otherLogin(): string {
   const { PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
   if (PRICEWELL_API_KEY) return 'It is that of PRICEWELL_API_KEY.'

@@ -8,31 +8,33 @@ export interface FeedFile {
   name: string
   mediaType: 'text/csv' | 'application/x-ndjson'
   isGzip: boolean
-  /** The bytes of the file, for the progress; 0 if not known. */
+  /** The size of the file in bytes, for progress; 0 if unknown. */
   bytes: number
-  /** The Content-Length; undefined if it is not known before the end. */
+  /** The Content-Length; undefined if unknown before the end. */
   length: number | undefined
   shape: CsvShape
-  /** Reads what is sent from the beginning. Throws `UsageFault` if it is gone or has another length. */
+  /**
+   * Reads the content to send from the beginning. Throws `UsageFault` if the file is gone or its length has changed.
+   */
   open: () => AsyncIterable<Buffer>
-  /** As `open`, without compression. */
+  /** Like `open`, but decompressed. */
   decoded: () => AsyncIterable<Buffer>
-  /** What the user has written, without compression; undefined if it can be read only once. */
+  /** The user's file, decompressed; undefined if it can be read only once. */
   original: (() => AsyncIterable<Buffer>) | undefined
 }
 
-/** How a CSV file differs from what the service takes. */
+/** How a CSV file differs from the format that the service accepts. */
 export interface CsvShape {
   delimiter: string
-  /** The service's names of columns by the user's. */
+  /** The service's column names by the user's. */
   columns: ReadonlyMap<string, string>
-  /** The user's names of columns that are not sent. */
+  /** The user's names of columns to leave out. */
   without: readonly string[]
-  /** Whether a column of the service has decimals, which are written with a comma. */
+  /** Whether a column of the service holds decimals, which the file writes with a comma. */
   isDecimal?: ((column: string) => boolean) | undefined
 }
 
-/** CSV as the service takes it. */
+/** CSV in the format that the service accepts. */
 export const plainShape: CsvShape = { delimiter: ',', columns: new Map(), without: [] }
 
 const formats = {
@@ -43,7 +45,7 @@ const formats = {
 
 const ending = /\.(csv|ndjson|jsonl|json)(\.gz)?$/i
 
-/** Opens a CSV, NDJSON or JSON file, compressed or not, by the end of its name. Throws `UsageFault`. */
+/** Opens a CSV, NDJSON or JSON file, compressed or not, by its file extension. Throws `UsageFault`. */
 export function openFeedFile(name: string): FeedFile {
   const [, format = '', gz] = ending.exec(name) ?? []
   const isGzip = gz !== undefined
@@ -71,7 +73,9 @@ async function* unzipped(name: string, chunks: AsyncIterable<Buffer>): AsyncGene
   }
 }
 
-/** Throws `UsageFault` if rejected rows would replace the file itself, or could not be loaded from a file of that name. */
+/**
+ * Throws `UsageFault` if the rejected rows would replace the file itself, or their file name does not fit its format.
+ */
 export function rejectTarget(rejects: string, { name, mediaType }: FeedFile): void {
   if (isSameFile(rejects, name))
     throw new UsageFault(`--rejects would replace ${name}: name another file.`)
@@ -81,13 +85,15 @@ export function rejectTarget(rejects: string, { name, mediaType }: FeedFile): vo
   throw new UsageFault(`The rejected rows of ${name} are ${text}: let ${rejects} end in ${end}.`)
 }
 
-/** Whether two names lead to one file. */
+/** Whether two names refer to the same file. */
 function isSameFile(one: string, other: string): boolean {
   const [a, b] = [one, other].map((name) => statSync(name, { throwIfNoEntry: false }))
   return a !== undefined && a.dev === b?.dev && a.ino === b.ino
 }
 
-/** Reads a file of `size` bytes that is sent as `bytes`. Another size is an error before anything is sent. */
+/**
+ * Reads a file of `size` bytes that is sent as `bytes` bytes. Throws before sending anything if the size has changed.
+ */
 function reading(
   name: string,
   { size, bytes }: { size: number; bytes: number },
@@ -99,7 +105,7 @@ function reading(
   }
 }
 
-/** Passes chunks on; their length must be `bytes`, which is the Content-Length. */
+/** Passes chunks through; their total length must be `bytes`, the Content-Length. */
 async function* whole(
   name: string,
   bytes: number,
@@ -135,7 +141,7 @@ function unreadable(name: string, error: unknown): unknown {
   return new UsageFault(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
 
-/** A JSON array is sent as NDJSON, so that row and line agree. It is read only when it is sent. */
+/** Sends a JSON array as NDJSON, so that rows and lines agree. Keeps nothing in memory between checking and sending. */
 function fromArray(name: string, size: number, isGzip: boolean): FeedFile {
   const bytes = checkArray(name, isGzip)
   const open = reading(name, { size, bytes }, () => lines(name, isGzip))
@@ -148,7 +154,7 @@ async function* lines(name: string, isGzip: boolean): AsyncGenerator<Buffer> {
   yield readArray(name, isGzip)
 }
 
-/** The largest JSON file, because it is in memory as a whole. */
+/** The largest JSON file, because it is held in memory as a whole. */
 const bytesMax = 256 * 1024 * 1024
 
 /** Throws `UsageFault` unless the file is a JSON array. Returns its length as NDJSON. */
@@ -164,7 +170,6 @@ function checkArray(name: string, isGzip: boolean): number {
   return Buffer.byteLength(asLines(text))
 }
 
-/** The rows of an array as NDJSON. */
 function readArray(name: string, isGzip: boolean): Buffer {
   return Buffer.from(asLines(readText(name, isGzip)))
 }
@@ -201,8 +206,8 @@ function tooLarge(name: string): UsageFault {
 }
 
 /**
- * The rows of a JSON array, each on a line as it is written: numbers of too many digits and repeated keys are for the
- * service to refuse.
+ * The rows of a JSON array, one per line, as written: the service is to refuse numbers with too many digits and
+ * repeated keys.
  */
 function asLines(text: string): string {
   let lines = ''
@@ -221,7 +226,7 @@ function asLines(text: string): string {
   return lines
 }
 
-/** Removes line ends; strings contain none. */
+/** Removes line breaks; JSON strings contain none. */
 function lineOf(row: string): string {
   const line = row.replace(/[\r\n]+/g, ' ').trim()
   return line && `${line}\n`

@@ -5,17 +5,17 @@ import { csvLine } from '../feeds/csv-cell.ts'
 import type { CsvShape } from './feed-file.ts'
 import { recordsOf } from './reshape.ts'
 
-/** The text of a field in a row; `prices/retail` is `retail` in `prices`. */
+/** Returns the text of a field in a row; `prices/retail` is `retail` in `prices`. */
 export type CellOf = (field: string) => string | undefined
 
-/** A row of a file: the line on which it begins, its text as CSV with commas or NDJSON, and its cells. */
+/** A row of a file: its first line, its text as comma-separated CSV or NDJSON, and its cells. */
 export interface FileRow {
   line: number
   text: string
   cellOf: CellOf
 }
 
-/** The records of a CSV file; the first one that is not empty is the header. */
+/** The records of a CSV file, including the header, which is the first record that is not empty. */
 export async function* csvRows(
   chunks: AsyncIterable<Buffer>,
   shape: Pick<CsvShape, 'delimiter'>,
@@ -25,14 +25,14 @@ export async function* csvRows(
     if (header === undefined && isEmpty(fields)) continue
     header ??= fields
     const names = header
-    // Of `prices/retail` the column is `prices.retail`.
+    // The column of `prices/retail` is `prices.retail`.
     const cellOf: CellOf = (field) =>
       fields[names.indexOf(field)] ?? fields[names.indexOf(field.replaceAll('/', '.'))]
     yield { line, text: csvLine(fields), cellOf }
   }
 }
 
-/** The rows of an NDJSON file. */
+/** The lines of an NDJSON file, numbered from 1. */
 export async function* ndjsonRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
   let line = 0
   for await (const text of createInterface({ input: Readable.from(chunks) })) {

@@ -8,10 +8,10 @@ import { startEmbeddedPostgres } from '../database/embedded/postgres.ts'
 import { migrate } from '../database/migrate.ts'
 import { dumpSchema } from './dump-schema.ts'
 
-/** Files that are made from the contract and from the migrated schema. `--check` compares instead of writing. */
+/** Files generated from the contract and the migrated schema. `--check` compares them instead of writing. */
 const generated: Record<string, (output: string, databaseUrl: string) => Promise<void>> = {
   'openapi.d.ts': async (output) => generateContractTypes(output),
-  // What a caller sends: keys with a default may be left out.
+  // For callers, who may leave out keys with a default.
   'openapi-client.d.ts': async (output) =>
     generateContractTypes(output, '--default-non-nullable=false'),
   'openapi.json': async (output) => generateContractJson(output),

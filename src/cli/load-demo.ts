@@ -15,7 +15,7 @@ import type { Shop } from './online-retail.ts'
 
 const batchRows = 1000
 
-/** Loads the shop into an empty account, everything through the HTTP interface, as a feed would. */
+/** Loads the shop into an empty account, all of it over HTTP, as a feed would. */
 export async function loadDemo(client: PricewellClient, shop: Shop): Promise<void> {
   const { products, prices, sales } = shop
   await client.POST('/api/v1/product_catalog/schema/create_schema/', {
@@ -46,9 +46,7 @@ export async function loadDemo(client: PricewellClient, shop: Shop): Promise<voi
   await loadMarket(client, shop)
 }
 
-/**
- * Changes some prices as two people would: one of the changes is a mistake, which is taken back. Returns the id of the list.
- */
+/** Changes some prices as two people would; one change is a mistake and is undone. Returns the id of the list. */
 export async function changePrices(
   client: PricewellClient,
   colleague: PricewellClient,
@@ -80,7 +78,7 @@ export async function changePrices(
   return id
 }
 
-/** Plans prices a little below the cheapest competitor, for someone to look at and apply. */
+/** Plans prices a little below the cheapest competitor, for someone to review and apply. */
 export async function planPrices(client: PricewellClient): Promise<void> {
   await client.POST('/api/v1/prices/reprice/', {
     params: { header: { 'Change-Note': 'Meet the cheapest competitor' } },
@@ -96,7 +94,7 @@ function isMain({ country }: Record<string, unknown>): boolean {
   return mainCountries.includes(String(country))
 }
 
-/** What others charge, and what our customers get. */
+/** Loads competitor prices, agreements and promotions. */
 async function loadMarket(client: PricewellClient, shop: Shop): Promise<void> {
   await client.POST('/api/v1/competitor_prices/schema/create_schema/', {
     body: {
@@ -106,7 +104,7 @@ async function loadMarket(client: PricewellClient, shop: Shop): Promise<void> {
   await inBatches('Competitor prices', demoCompetitorPrices(shop), (rows) =>
     client.POST('/api/v1/competitor_prices/bulk_create_or_update/', { body: rows }),
   )
-  // One call each: ids in this order.
+  // One call each, so that ids follow this order.
   for (const agreement of demoAgreements)
     await client.POST('/api/v1/agreement/bulk_create_or_update', { body: [agreement] })
   await client.POST('/api/v1/promotions/bulk_create_or_update/', { body: demoPromotions() })
@@ -122,7 +120,7 @@ function updatePrices(
   )
 }
 
-/** Above 100 products the service answers a job; its progress is followed to the end. */
+/** Above 100 products the service returns a job, which is followed to its end. */
 async function addProducts(
   client: PricewellClient,
   list: string,

@@ -4,7 +4,6 @@ import { type FeedKind, feeds } from './kinds.ts'
 import type { FileOptions } from './prepare-files.ts'
 import type { Shared } from './program.ts'
 
-/** What a user says about a load. */
 export interface LoadOptions extends Shared, FileOptions, SaidOfChange {
   list?: string | undefined
   rejects?: string | undefined
@@ -13,7 +12,7 @@ export interface LoadOptions extends Shared, FileOptions, SaidOfChange {
   skipStale?: true | undefined
 }
 
-/** Throws `UsageFault` for options that do not go with the kind or number of files, or with each other. */
+/** Throws `UsageFault` for options that do not fit the kind of rows, the number of files, or each other. */
 export function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): void {
   const { list } = options
   const { ofList } = feeds[kind]

@@ -1,12 +1,12 @@
 import type { Schemas } from '../client/index.ts'
 import type { ProductPrices, Shop } from './online-retail.ts'
 
-/** Data that the demonstration needs and the shop's file lacks, made up, the same at each start. */
+/** Made-up data that the demonstration needs and the shop's file lacks. */
 
-/** The login that the contract shows as its example. */
+/** The login in the contract's examples. */
 export const demoUser = { email: 'admin@example.com', password: 'correct horse battery staple' }
 
-/** Who changes prices, too. */
+/** A second user, who also changes prices. */
 export const demoColleague = {
   email: 'mona@example.com',
   password: 'four words that nobody guesses',
@@ -20,7 +20,7 @@ export const rental = 'Rental'
 
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 
-/** The last list may be deleted. */
+/** Nothing else uses the last list, so it can be deleted. */
 export const demoLists: Schemas['PriceListInput'][] = [
   {
     ...year,
@@ -43,7 +43,7 @@ export const demoLists: Schemas['PriceListInput'][] = [
   { name: 'Clearance 2025', valid_from: '2025-01-01', valid_to: '2025-12-31' },
 ]
 
-/** The shop with costs and with one more country for a product, so that the examples of the contract find it. */
+/** The shop with costs, and with one product in one more country, which the contract's examples need. */
 export function withMadeUp({ products, prices, ...shop }: Shop): Shop {
   const added = { code: '85123A', country: 'France' }
   const allPrices = [...prices, { ...added, retail: 2.95, wholesale: 2.55 }]
@@ -59,7 +59,7 @@ function costsOf({ country, wholesale }: ProductPrices): { purchase: number; fre
   return { purchase: cents(wholesale * 0.55), freight: country === 'United Kingdom' ? 0.15 : 0.4 }
 }
 
-/** The third promotion may be deleted, the last one is valid now. */
+/** The third promotion can be deleted; the last one is valid now. */
 export function demoPromotions(): Schemas['PromotionInput'][] {
   const days = (from: number, to: number) => ({
     valid_from: dayFromNow(from),
@@ -103,7 +103,7 @@ export function demoPromotions(): Schemas['PromotionInput'][] {
   ]
 }
 
-/** Prices of three competitors for the products of the main countries, some below ours and some above. */
+/** Prices of three competitors for products of the main countries, some below the shop's prices and some above. */
 export function demoCompetitorPrices({ prices }: Shop): Schemas['CompetitorPriceInput'][] {
   const competitors = ['Lantern & Co', 'Gift Barn', 'Papier & Faden']
   return prices
@@ -121,7 +121,7 @@ export function demoCompetitorPrices({ prices }: Shop): Schemas['CompetitorPrice
     )
 }
 
-/** The agreement of the contract's examples is the second one. */
+/** The second agreement is the one in the contract's examples. */
 export const demoAgreements: Schemas['AgreementInput'][] = [
   {
     name: 'Summer rental',
@@ -139,7 +139,7 @@ export const demoAgreements: Schemas['AgreementInput'][] = [
   },
 ]
 
-/** A price for each day of the year: dearer in summer, at weekends and before Christmas. */
+/** A price for each day of the year: higher in summer, on weekends and before Christmas. */
 export function rentalPrices(prices: ProductPrices[]): Schemas['UpdatePricesRow'][] {
   const start = Date.parse(`${thisYear()}-01-01T00:00:00Z`)
   return prices
@@ -160,7 +160,7 @@ function seasonOf(day: Date, index: number): number {
   return summer * weekend * christmas
 }
 
-/** A number from 0 to 1 that is always the same for a text (FNV-1a). */
+/** A number from 0 to 1 that is always the same for the same text (FNV-1a). */
 function chanceOf(text: string): number {
   let hash = 0x811c9dc5
   for (const letter of text) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01000193)

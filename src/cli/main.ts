@@ -24,7 +24,7 @@ import { asksForJson, createProgram, type Program } from './program.ts'
 
 writeWholePieces()
 
-// The reader of our output may close it early: the work goes on and decides the exit code.
+// The reader of standard output may close it early; the work continues and decides the exit code.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') end(new UsageFault(`Standard output cannot be written (${code}).`))
 })
@@ -49,7 +49,10 @@ function end(fault: unknown): void {
   process.exitCode = report(fault, asksForJson)
 }
 
-/** Makes standard output to a file write each piece whole or fail: Node drops the rest of a write that a full disk cut. */
+/**
+ * Makes standard output to a file write each chunk whole or fail: Node drops the rest of a write cut short by a full
+ * disk.
+ */
 function writeWholePieces(): void {
   if (!fstatSync(1).isFile()) return
   process.stdout._write = (chunk: Buffer, _encoding, done) => {
@@ -62,7 +65,6 @@ function writeWholePieces(): void {
   }
 }
 
-/** `pricewell serve`. */
 function addServe(program: Program): void {
   program
     .command('serve')

@@ -3,16 +3,16 @@ import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import type { Schemas } from '../contract/operation.ts'
 
-/** The rows of the shop's file as the service takes them, and what was left out and why. */
+/** The rows of the shop's file in the service's format, and why others were left out. */
 export interface Shop {
   products: Schemas['ProductInput'][]
   prices: ProductPrices[]
   sales: Schemas['SaleInput'][]
-  /** Number of rows or products by reason. */
+  /** The number of rows left out, by reason. */
   skipped: Map<string, number>
 }
 
-/** Highest and lowest price at which a product was sold in a country. */
+/** The highest (`retail`) and lowest (`wholesale`) price at which a product was sold in a country. */
 export type ProductPrices = { code: string; country: string; retail: number; wholesale: number }
 
 interface Line {
@@ -55,7 +55,7 @@ export function readShop(): Shop {
   }
 }
 
-/** A product for each code and country, with the first description of the code. */
+/** One product per code and country, with the code's first description. */
 function readProducts(lines: Line[]): Schemas['ProductInput'][] {
   const descriptions = new Map<string, string>()
   for (const { StockCode, Description } of lines) {
@@ -88,7 +88,7 @@ function readPrices(lines: Line[]): ProductPrices[] {
   return [...prices.values()]
 }
 
-/** The transaction id is the invoice and its line, because an invoice may have a product twice. */
+/** The transaction id is the invoice and its line, because an invoice may list a product twice. */
 function readSales(lines: Line[]): Schemas['SaleInput'][] {
   const lineNumbers = new Map<string, number>()
   return lines.map((line) => {
@@ -108,7 +108,7 @@ function readSales(lines: Line[]): Schemas['SaleInput'][] {
   })
 }
 
-/** In whole pence, because 3 x 1.1 is not 3.3 in floats. */
+/** Calculates in whole pence, because 3 x 1.1 is not 3.3 in floats. */
 function revenue({ Quantity, UnitPrice }: Line): string {
   return ((Number(Quantity) * Math.round(Number(UnitPrice) * 100)) / 100).toFixed(2)
 }

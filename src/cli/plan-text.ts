@@ -3,7 +3,7 @@ import { number } from './terminal.ts'
 
 type Plan = Schemas['Plan']
 
-/** What a plan would do, in lines for people, and the next step. */
+/** Describes what a plan would do, in lines for people, with the next step. */
 export function planText(plan: Plan): string {
   const { id, operation, price_list_name: list, status } = plan
   const title = [`Plan ${id}: ${operation}`, ...(list === undefined ? [] : [list]), status]
@@ -33,14 +33,14 @@ function figures(summary: Plan['summary']): Facts {
   }
 }
 
-/** Counts of rows in the order in which they are told. */
+/** Row counts in display order. */
 const counted = [
   ...(['rows', 'changed', 'unchanged', 'increases', 'decreases', 'added', 'removed'] as const),
   ...(['created', 'replaced', 'covered_rows'] as const),
 ]
 
 const words = (name: string) => name.replaceAll('_', ' ')
-/** What does not happen is not told. */
+/** Leaves out zero counts. */
 const count = (value: number | undefined) => (value ? number(value) : undefined)
 const percent = (value: number) => `${value.toLocaleString('en', { maximumFractionDigits: 2 })} %`
 const signed = (value: number) => `${value > 0 ? '+' : ''}${percent(value)}`

@@ -6,21 +6,19 @@ import { demandRows } from './row-count.ts'
 import { openClient } from './session.ts'
 import { standardInput } from './standard-input.ts'
 
-/** What a user says about the files to load. */
 export interface FileOptions extends Shared {
-  /** The format of standard input. */
   format?: 'csv' | 'ndjson' | undefined
   /** How many rows a file must have. */
   rows?: number | undefined
   delimiter?: string | undefined
   decimalComma?: true | undefined
-  /** The service's names of columns by the user's. */
+  /** The service's column names by the user's. */
   column?: Map<string, string> | undefined
-  /** The user's names of columns that are not sent. */
+  /** The user's names of columns to leave out. */
   without?: string[] | undefined
 }
 
-/** The files as they are sent. */
+/** Opens the files and rewrites them as the options demand. Throws `UsageFault`. */
 export async function prepareFiles(
   kind: FeedKind,
   names: string[],
@@ -44,7 +42,7 @@ async function shapedFiles(
   return files.map((file) => reshaped(file, { delimiter, columns, without, isDecimal }))
 }
 
-/** Which columns have decimals: those of the contract, and numbers and costs of the account. */
+/** Returns which columns hold decimals: those of the contract, and the account's numbers and costs. */
 async function decimalColumns(
   kind: FeedKind,
   options: Shared,
@@ -59,20 +57,20 @@ async function decimalColumns(
   return (column) => isOfContract(column) || own.has(column)
 }
 
-/** A number of rows. */
+/** Parses a whole number of at most 9 digits. Throws InvalidArgumentError. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is a whole number.')
   return Number(text)
 }
 
-/** A character, or the name of one. */
+/** Parses one character; `tab` and `\t` stand for a tab. Throws InvalidArgumentError. */
 export function character(text: string): string {
   if (text === 'tab' || text === '\\t') return '\t'
   if (!/^[^"\r\n]$/u.test(text)) throw new InvalidArgumentError('It is one character, or tab.')
   return text
 }
 
-/** Adds a pair of names to earlier ones. */
+/** Adds a pair of column names such as Artikel=code to the earlier ones. Throws InvalidArgumentError. */
 export function oneColumn(text: string, earlier = new Map<string, string>()): Map<string, string> {
   const [, from, to] = /^([^=]+)=(.+)$/s.exec(text) ?? []
   if (from === undefined || to === undefined)

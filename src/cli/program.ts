@@ -5,10 +5,10 @@ import { printable } from './terminal.ts'
 
 const { version } = createRequire(import.meta.url)('pricewell/package.json')
 
-/** Whether errors are written as JSON, also those of the arguments. */
+/** Whether errors are written as JSON, including those about arguments. */
 export const asksForJson = process.argv.includes('--json')
 
-/** The command line without its commands. */
+/** Creates the command line without its commands. */
 export function createProgram() {
   return new Command('pricewell')
     .description('Loads feeds into a Pricewell service, follows its jobs and looks up prices.')
@@ -40,7 +40,7 @@ export interface Shared {
   json?: true | undefined
 }
 
-/** Writes an answer to standard output: as JSON, or for people. */
+/** Writes a result to standard output, as JSON or as text for people. */
 export function answer({ json }: Shared, value: unknown, forPeople: string): void {
   console.log(json ? JSON.stringify(value) : printable(forPeople))
 }

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 
-/** Asks on standard error and reads lines of standard input, also without a terminal. */
+/** Asks on standard error and reads lines from standard input, with or without a terminal. */
 export interface Prompt {
   /** Returns the answer; empty at the end of the input. */
   ask(question: string): Promise<string>
-  /** As `ask`, without echo. */
+  /** Like `ask`, without echo. */
   askSecret(question: string): Promise<string>
   close(): void
 }

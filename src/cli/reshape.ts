@@ -8,7 +8,7 @@ import type { CsvShape, FeedFile } from './feed-file.ts'
 
 const pieceCharacters = 64 * 1024
 
-/** A CSV file of another shape, rewritten as it is sent. Throws `UsageFault` if it is no CSV. */
+/** Rewrites a CSV file of another shape as it is sent. Throws `UsageFault` if it is not CSV. */
 export function reshaped(file: FeedFile, shape: CsvShape): FeedFile {
   const { name, mediaType, decoded } = file
   if (mediaType !== 'text/csv')
@@ -18,8 +18,8 @@ export function reshaped(file: FeedFile, shape: CsvShape): FeedFile {
 }
 
 /**
- * Rewrites CSV as the service takes it: commas between cells, points in decimals, its names of columns. Each record stays on
- * its line. Throws `Problem` or `UsageFault` with the line.
+ * Rewrites CSV for the service: commas between cells, points in decimals, the service's column names. Each record stays
+ * on its line. Throws `Problem` or `UsageFault` with the line.
  */
 async function* reshape(
   name: string,
@@ -59,13 +59,13 @@ export async function* recordsOf(
   }
 }
 
-/** The problem that the service would have answered. */
+/** The problem that the service would have returned. */
 function asAnswered({ message: detail, options: { errors = [] } }: ServiceProblem): Problem {
   const title = 'The file cannot be read'
   return new Problem({ type: 'malformed-file', title, status: 400, detail, instance: '', errors })
 }
 
-/** The names of the service in place of the user's. */
+/** Replaces the user's column names with the service's. Throws `UsageFault` for a column that the header lacks. */
 function renamed(name: string, header: string[], { columns, without }: CsvShape): string[] {
   for (const from of [...columns.keys(), ...without])
     if (!header.includes(from))
@@ -73,7 +73,7 @@ function renamed(name: string, header: string[], { columns, without }: CsvShape)
   return header.map((column) => columns.get(column) ?? column)
 }
 
-/** A decimal comma, and points between thousands. */
+/** A number with a decimal comma, and possibly points between thousands. */
 const withComma = /^([+-]?)(\d+|\d{1,3}(?:\.\d{3})+),(\d+)$/
 
 function withPoints(

@@ -6,10 +6,10 @@ type Format = 'csv' | 'ndjson'
 
 const quote = 0x22
 const lineFeed = 0x0a
-/** A line of nothing but these is no row. */
+/** A line of only these bytes is not a row. */
 const blanks = { csv: new Set([0x22, 0x2c, 0x0d]), ndjson: new Set([0x0d]) }
 
-/** Passes pieces on; calls `onRows` with the number of rows so far. The header of CSV and empty lines are no rows. */
+/** Passes pieces through; calls `onRows` with the row count so far, without the CSV header and empty lines. */
 export async function* countingRows<Piece extends Uint8Array>(
   pieces: AsyncIterable<Piece>,
   format: Format,
@@ -34,7 +34,10 @@ export async function* countingRows<Piece extends Uint8Array>(
   onRows(rows(isFilled))
 }
 
-/** The file if it has `wanted` rows: otherwise sending it throws `UsageFault` before its end, so that nothing is loaded. */
+/**
+ * Demands `wanted` rows of the file: otherwise sending it throws `UsageFault` before its end, so that nothing is
+ * loaded.
+ */
 export function demandRows(file: FeedFile, wanted: number): FeedFile {
   const { name, mediaType, decoded } = file
   const format = mediaType === 'text/csv' ? 'csv' : 'ndjson'
@@ -48,6 +51,6 @@ export function demandRows(file: FeedFile, wanted: number): FeedFile {
         `${name} has ${rowCount(rows)}, and --rows says ${number(wanted)}. Nothing was loaded.`,
       )
   }
-  // With a Content-Length the service would take the last byte for the end.
+  // With a Content-Length, the service would take the last byte as the end.
   return { ...file, isGzip: false, length: undefined, open, decoded: open }
 }

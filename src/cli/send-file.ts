@@ -19,44 +19,41 @@ import { openClient } from './session.ts'
 import { endingWith, printable } from './terminal.ts'
 import { writeTo } from './write-to.ts'
 
-/** A file to load. */
 export interface Load extends Shared {
-  /** Where it goes. */
+  /** The path of the operation. */
   path: string
   list: string | undefined
   file: FeedFile
-  /** Whether a job shall load it. */
+  /** Whether a job loads it. */
   job?: true | undefined
-  /** Whether a plan shall be made in place of loading it. */
+  /** Whether to make a plan instead of loading it. */
   plan?: true | undefined
-  /** Whether stale rows are left out. */
+  /** Whether to leave out stale rows. */
   skipStale?: true | undefined
-  /** Headers of the call. */
   headers?: Record<string, string>
   onBytes: (bytes: number) => void
 }
 
-/** The result; for rows added to a list without the number of new ones. */
+/** The result; without the number of new rows if rows were added to a list. */
 export type Loaded = Pick<Schemas['FeedResult'], 'rows'> & Partial<Schemas['FeedResult']>
 
 type Plan = Schemas['Plan']
 
-/** Sends a file in one request and follows the job if there is one. Throws a `Problem` with the bad lines. */
+/** Sends a file in one request and follows the job, if any. Throws a `Problem` with the bad lines. */
 export async function sendFile(load: Load): Promise<Loaded | Plan> {
   const type = load.plan ? 'application/json' : 'application/vnd.pricewell.feed+json'
   const { data } = await post(load, type)
   return endOf(load, data)
 }
 
-/** The result in an answer, or that of the job in it. */
+/** The result in the response, or that of its job. */
 async function endOf(load: Load, answered: object): Promise<Loaded | Plan> {
   return isJob(answered) ? followLoad(load, answered) : (answered as Loaded | Plan)
 }
 
 /**
- * Sends a refused file again for its rejected rows, each with its `error`, and writes them to `target` (- is
- * standard output). If the file has no
- * errors by now, it is loaded, and its result is returned.
+ * Sends a refused file again to get its rejected rows, each with its `error`, and writes them to `target` (- is
+ * standard output). If the file has no errors by now, it is loaded and its result is returned.
  */
 export async function writeRejects(load: Load, target: string): Promise<Loaded | Plan | undefined> {
   const { mediaType } = load.file
@@ -72,8 +69,8 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
 }
 
 /**
- * Sends a file. Retries share an Idempotency-Key. Loading the file once more takes a new key: otherwise rows that were
- * loaded in between would stay.
+ * Sends a file. Retries share an Idempotency-Key. Loading the file again takes a new key; otherwise rows loaded in
+ * between would stay.
  */
 async function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
   // All feeds have the same types.
@@ -109,7 +106,7 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
   })
 }
 
-/** Says what became of a file when no answer came. */
+/** Tells what became of a file when no response arrived. */
 function unanswered(name: string, isInDoubt: boolean, cause: Unreachable): Unreachable {
   const outcome = isInDoubt
     ? `${name} may have been loaded. Run the command again: what is there already is set to what the file says, and never doubled.`
@@ -118,8 +115,8 @@ function unanswered(name: string, isInDoubt: boolean, cause: Unreachable): Unrea
 }
 
 /**
- * A `fetch` that streams the file anew for each try, so that it is never in memory. Calls `onDoubt` when all of it was sent
- * and no answer says what became of it.
+ * A `fetch` that streams the file anew for each attempt, so that it is never in memory. Calls `onDoubt` when the whole
+ * file was sent but no response tells what became of it.
  */
 function withFile(file: FeedFile, onBytes: (bytes: number) => void, onDoubt: () => void) {
   return async (request: Request) => {
@@ -139,25 +136,25 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void, onDoubt: () 
       if (isSent && !isUnconnected(error.cause)) onDoubt()
       throw isOfFile(error.cause) ? error.cause : error
     })
-    // A good answer may still break off, and a gateway does not know.
+    // A successful response may still break off, and a gateway does not know the outcome.
     if (response.ok || [502, 504].includes(response.status)) onDoubt()
-    // Rejected rows are no error here, whatever their status.
+    // Rejected rows are not an error here, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
   }
 }
 
-/** Whether there was nobody to send it to. */
+/** Whether no connection was made. */
 function isUnconnected(cause: { code?: string } | undefined): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(cause?.code ?? '')
 }
 
-/** Whether reading the file failed, and not the network. */
+/** Whether reading the file failed, rather than the network. */
 function isOfFile(cause: unknown): boolean {
   return cause instanceof UsageFault || cause instanceof Problem
 }
 
-/** What is sent of a file. Calls `onSent` before the service may have all of it. */
+/** The content to send. Calls `onSent` before the service can have all of it. */
 async function* counted(
   { open, length }: FeedFile,
   onBytes: (bytes: number) => void,
@@ -174,8 +171,8 @@ async function* counted(
 }
 
 /**
- * Follows the job that loads a file. Throws a `Problem` with the bad lines if the file is refused, `JobFailed` if the job
- * fails otherwise. A command that ends before the job says how to follow it.
+ * Follows the job that loads a file. Throws a `Problem` with the bad lines if the file is refused, `JobFailed` if the
+ * job fails otherwise. If the command ends before the job, tells how to follow it.
  */
 async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
   const onProgress = ({ finished, total }: JobInfo['progress']) =>
@@ -193,7 +190,7 @@ async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
   }
 }
 
-/** A plan by its id. */
+/** Reads a plan by its id. Throws `Problem` if there is none. */
 export async function readPlan({ GET }: PricewellClient, id: number): Promise<Plan> {
   return (await GET('/api/v1/plans/{id}/', { params: { path: { id } } })).data
 }

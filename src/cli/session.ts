@@ -6,7 +6,7 @@ import { howToLogIn, NotLoggedIn, UsageFault, WrongPassword } from './faults.ts'
 
 const localUrl = 'http://127.0.0.1:3000'
 
-/** The address of the service: `--url`, PRICEWELL_URL, that of the last login, or this machine. */
+/** The address of the service: `--url`, PRICEWELL_URL, that of the last login, or this machine. Throws `UsageFault`. */
 export function serviceUrl(given?: string): string {
   const text = given ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -15,7 +15,10 @@ export function serviceUrl(given?: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** A client with PRICEWELL_API_KEY or PRICEWELL_TOKEN, PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or the saved login. */
+/**
+ * A client with PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL and PRICEWELL_PASSWORD, or the saved login. Throws
+ * `NotLoggedIn` without any of them.
+ */
 export function openClient(
   { url }: { url?: string | undefined },
   settings: Pick<ClientOptions, 'retries' | 'fetch'> = {},
@@ -24,7 +27,7 @@ export function openClient(
   return createClient({ baseUrl, ...identity(baseUrl), ...settings })
 }
 
-/** A saved token is sent only to the service that issued it. */
+/** The credentials for the service. A saved token is sent only to the service that issued it. Throws `NotLoggedIn`. */
 export function identity(baseUrl: string): Pick<ClientOptions, 'token' | 'credentials'> {
   const { PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
   const token = PRICEWELL_API_KEY || PRICEWELL_TOKEN
@@ -36,20 +39,20 @@ export function identity(baseUrl: string): Pick<ClientOptions, 'token' | 'creden
   throw new NotLoggedIn(`There is no login at ${baseUrl}. ${howToLogIn}`)
 }
 
-/** What `pricewell login` keeps: never the password. */
+/** What `pricewell login` saves: never the password. */
 export interface Login {
   url: string
   email: string
   token: string
 }
 
-/** Where the login is kept; XDG_CONFIG_HOME moves it. */
+/** The file of the saved login; XDG_CONFIG_HOME moves it. */
 export function loginFile(): string {
   const config = process.env.XDG_CONFIG_HOME || join(homedir(), '.config')
   return join(config, 'pricewell', 'login.json')
 }
 
-/** The login that was saved last, if any. */
+/** The saved login; undefined if it is missing or unreadable. */
 export function readLogin(): Login | undefined {
   try {
     const { url, email, token } = JSON.parse(readFileSync(loginFile(), 'utf8'))
@@ -59,7 +62,7 @@ export function readLogin(): Login | undefined {
   }
 }
 
-/** Logs in and keeps the token. Throws WrongPassword. */
+/** Logs in and saves the token. Throws WrongPassword. */
 export async function logIn(
   url: string,
   credentials: { email: string; password: string },
@@ -71,7 +74,7 @@ export async function logIn(
   saveLogin({ url, email: credentials.email, token: data.token })
 }
 
-/** Removes the login that was saved, and returns it. */
+/** Removes the saved login and returns it. */
 export function forgetLogin(): Login | undefined {
   const login = readLogin()
   rmSync(loginFile(), { force: true })

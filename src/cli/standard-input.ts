@@ -3,7 +3,7 @@ import { type FeedFile, plainShape } from './feed-file.ts'
 
 const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
 
-/** What standard input is called in messages. */
+/** The name of standard input in messages. */
 const name = 'Standard input'
 
 /** Standard input as a file of rows. It can be sent once. */
@@ -21,7 +21,7 @@ export function standardInput(format: keyof typeof mediaTypes): FeedFile {
 
 const lineFeed = 0x0a
 
-/** Passes chunks on. Throws `UsageFault` before the end if there are none, or if the last line may have been cut. */
+/** Passes chunks through. Throws `UsageFault` before the end if there are none, or if the last line may be cut off. */
 async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let last: number | undefined
   for await (const chunk of chunks) {

@@ -1,13 +1,13 @@
 import { styleText } from 'node:util'
 import cliProgress from 'cli-progress'
 
-/** Colours what goes to standard error, if that is a terminal and colours are not switched off (NO_COLOR). */
+/** Colors text for standard error, if that is a terminal and colors are not turned off (NO_COLOR). */
 export function paint(colour: 'red' | 'dim', text: string): string {
   const isColoured = process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
   return isColoured ? styleText(colour, text, { validateStream: false }) : text
 }
 
-/** The text without control characters other than line ends: a name could move the cursor or colour the terminal. */
+/** Replaces control characters other than line feeds: a name could otherwise move the cursor or color the terminal. */
 export function printable(text: string): string {
   return text.replace(/(?!\n)\p{Cc}/gu, '·')
 }
@@ -24,7 +24,7 @@ export function number(value: number): string {
 type Cell = string | number | boolean | null | undefined
 export type TableRow = Record<string, Cell>
 
-/** Rows as columns of text under their keys, numbers to the right, without empty columns. */
+/** Formats rows as text columns under their keys: numbers right-aligned, empty columns left out. */
 export function table(rows: TableRow[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
     rows.some((row) => text(row[name]) !== ''),
@@ -48,14 +48,13 @@ function text(cell: Cell): string {
   return cell == null ? '' : printable(String(cell)).replaceAll('\n', '·')
 }
 
-/** A bar on standard error. */
 export interface Bar {
   show(value: number, total: number, note?: string): void
   /** Ends the bar; may be called again. */
   stop(): void
 }
 
-/** Shows nothing if standard error is no terminal or the output is JSON. */
+/** Starts a progress bar on standard error; shows nothing if that is not a terminal or the output is JSON. */
 export function startBar(label: string, { json }: { json?: true | undefined }): Bar {
   if (json || !process.stderr.isTTY) return { show: () => undefined, stop: () => undefined }
   const format = `${label} {bar} {percentage} %{note}  {left}`
@@ -63,7 +62,7 @@ export function startBar(label: string, { json }: { json?: true | undefined }): 
     { format, stream: process.stderr, hideCursor: true },
     cliProgress.Presets.shades_classic,
   )
-  // Shows the cursor again.
+  // Stopping the bar restores the cursor.
   const forgetEnd = endingWith(() => bar.stop())
   const startedAt = Date.now()
   let isStopped = false
@@ -84,7 +83,7 @@ export function startBar(label: string, { json }: { json?: true | undefined }): 
   }
 }
 
-/** The time left at the mean rate so far. */
+/** The time left at the average rate so far. */
 function timeLeft(startedAt: number, value: number, total: number): string {
   if (value === 0 || value >= total) return ''
   const seconds = Math.ceil(((Date.now() - startedAt) / 1000) * (total / value - 1))
@@ -92,7 +91,7 @@ function timeLeft(startedAt: number, value: number, total: number): string {
   return minutes > 0 ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`
 }
 
-/** Does `work` if the command ends first, also by a signal. Returns a function that cancels this. */
+/** Runs `work` if the command exits first, even by a signal. Returns a function that cancels this. */
 export function endingWith(work: () => void): () => void {
   const end = (_signal: NodeJS.Signals, number: number) => process.exit(128 + number)
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

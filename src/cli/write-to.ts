@@ -10,8 +10,8 @@ import { endingWith } from './terminal.ts'
 type Chunks = AsyncIterable<Uint8Array>
 
 /**
- * Writes to a file, compressed if its name ends in .gz, or to standard output. The file appears under its name only when it
- * is complete. A pipe or a device is written to directly.
+ * Writes to a file, compressed if its name ends in .gz, or to standard output. The file appears under its name only
+ * when complete; a pipe or device is written to directly. Throws `UsageFault`.
  */
 export async function writeTo(file: string | undefined, chunks: Chunks): Promise<void> {
   if (file === undefined) return writeOut(chunks)
@@ -25,17 +25,17 @@ export async function writeTo(file: string | undefined, chunks: Chunks): Promise
   }
 }
 
-/** `main` reports write errors of standard output. */
+/** Ignores write errors of standard output, which `main` reports. */
 async function writeOut(chunks: Chunks): Promise<void> {
   await pipeline(chunks, process.stdout, { end: false }).catch((error) => {
     if (error.syscall !== 'write') throw error
   })
 }
 
-/** The new file has the mode of the one that it replaces. */
+/** Gives the new file the mode of the one it replaces. */
 async function writeWhole(file: string, there: Stats | undefined, chunks: Chunks): Promise<void> {
   const place = there ? realpathSync(file) : file
-  // A random name, as another command may write the same file.
+  // A random name, because another command may write the same file.
   const part = `${place}.${randomBytes(4).toString('hex')}.part`
   const mode = there && there.mode & 0o777
   const handle = await open(part, 'wx', mode)
@@ -62,7 +62,7 @@ function rejectFolder(file: string, there: Stats | undefined): void {
   if (there?.isDirectory()) throw new UsageFault(`${file} is a folder: name a file in it.`)
 }
 
-/** Makes a UsageFault of errors of the file system. */
+/** Turns file system errors into UsageFaults. */
 function faultOf(file: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   return syscall ? new UsageFault(`${file} cannot be written (${code}).`) : error

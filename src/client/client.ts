@@ -13,8 +13,9 @@ export interface ClientOptions extends Patience {
   /** The address of the service, for example `http://127.0.0.1:3000`. */
   baseUrl: string
   /**
-   * A token or an API key ('' for none), or a function that returns one: called before the first request, and again when
-   * a token is refused. Without it and credentials, the API key of the environment variable PRICEWELL_API_KEY is sent.
+   * A token or an API key ('' for none), or a function that returns one: called before the first request, and again
+   * when a token is refused. Without this and `credentials`, the client sends the API key in the environment variable
+   * PRICEWELL_API_KEY.
    */
   token?: string | (() => string | Promise<string>) | undefined
   /** Logs in before the first request, and again when the token has expired. */
@@ -39,7 +40,7 @@ export type Call<M extends Method> = <
   ...init: undefined extends Init ? [Init?] : [Init]
 ) => Promise<Answer<Done<Extract<paths[Path][M], object>>, Init>>
 
-/** An operation that takes files without its 202, which only files get. */
+/** Drops the 202 of operations that take files, because only files get it. */
 type Done<Operation extends object> = Operation extends {
   requestBody: { content: { 'text/csv': unknown } }
   responses: infer Responses
@@ -130,7 +131,7 @@ async function logIn(
   return data.token
 }
 
-/** Adds a token, renewed once if it is refused, and an Idempotency-Key to every POST. */
+/** Adds a token, renewed once if it is refused, to every request, and an Idempotency-Key to every POST. */
 function authorized(send: Send, tokens: Tokens): Send {
   return async (request, init) => {
     const { headers } = request
@@ -165,14 +166,13 @@ function wholeAnswer(response: Response): Response {
   return Object.defineProperty(new Response(read, response), 'url', { value: url })
 }
 
-/** An abort by the caller stays as it is. */
+/** Leaves an abort by the caller unchanged. */
 function brokenOff(error: unknown, url: string): unknown {
   if (!(error instanceof TypeError)) return error
   const service = URL.canParse(url) ? new URL(url).origin : 'The service'
   return new Unreachable(`${service} broke off in the middle of its answer.`, { cause: error })
 }
 
-/** The source of tokens. */
 interface Tokens {
   current(): Promise<string | undefined>
   /** A token other than the refused one; undefined if there is none. */
@@ -184,7 +184,9 @@ function givenToken(token: string | undefined): Tokens {
   return { current: async () => token, renewed: async () => undefined }
 }
 
-/** Asks for a token when it is first needed and keeps it; asks again, once for all callers, when it is refused. */
+/**
+ * Requests a token when it is first needed and keeps it; requests another, once for all callers, when it is refused.
+ */
 function askedTokens(ask: () => string | Promise<string>): Tokens {
   let kept: Promise<string> | undefined
   const current = () => {
@@ -196,7 +198,7 @@ function askedTokens(ask: () => string | Promise<string>): Tokens {
   }
   const renewed = async (refused: string | undefined) => {
     const known = kept
-    // Another caller may have asked for a new one already.
+    // Another caller may already have requested a new one.
     if (known && (await known) === refused && kept === known) kept = undefined
     const token = await current()
     return token === refused ? undefined : token

@@ -6,7 +6,7 @@ export type Job = components['schemas']['Job']
 export type JobInfo = components['schemas']['JobInfo']
 
 export interface WaitOptions {
-  /** Called at once and on each change. */
+  /** Called immediately and on each change. */
   onProgress?: (progress: JobInfo['progress']) => void
   signal?: AbortSignal
 }
@@ -22,7 +22,7 @@ export class JobFailed extends Error {
   }
 }
 
-/** Whether the answer is a job instead of a result, as for more than 100 products, and for files on request. */
+/** Whether the response is a job instead of a result, as for more than 100 products, or for files on request. */
 export function isJob(answer: object): answer is JobInfo {
   return 'resource_type' in answer && 'progress' in answer
 }
@@ -30,7 +30,7 @@ export function isJob(answer: object): answer is JobInfo {
 /** Opens the server-sent events of a job. */
 export type OpenEvents = (id: number, signal?: AbortSignal) => Promise<ReadableStream<Uint8Array>>
 
-/** Follows a job to its end and reconnects if need be. Throws `JobFailed` unless its work is done. */
+/** Follows a job to its end, reconnecting if necessary. Throws `JobFailed` unless the job ends as `done`. */
 export async function waitForJob(
   open: OpenEvents,
   id: number,

@@ -9,7 +9,7 @@ export type ProblemType = components['schemas']['ProblemType']
 /** The service refused the request. Nothing was written, except perhaps for the type `outcome-unknown`. */
 export class Problem extends Error {
   override readonly name = 'Problem'
-  /** The problem type; `about:blank` if something between you and the service answered. */
+  /** The problem type; `about:blank` if something between the client and the service responded. */
   readonly type: ProblemType | 'about:blank'
   readonly title: string
   readonly status: number
@@ -36,17 +36,17 @@ export class Problem extends Error {
   }
 }
 
-/** No answer came: the service or the network is down. */
+/** No response arrived: the service or the network is down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
 }
 
-/** Whether the service may have answered. HTML is an answer of a proxy, a portal or another server. */
+/** Whether the response may come from the service. HTML comes from a proxy, a portal or another server. */
 export function isOfService({ headers }: Response): boolean {
   return !headers.get('content-type')?.startsWith('text/html')
 }
 
-/** The problem in a response. */
+/** Reads the problem in a response; its type is `about:blank` if the body is not problem details. */
 export async function readProblem(response: Response): Promise<Problem> {
   const text = await response.text()
   const seconds = retryAfterSeconds(response)
@@ -67,7 +67,7 @@ export function retryAfterSeconds({ headers }: Response): number | undefined {
   return Number.isNaN(until) ? undefined : Math.max(0, (until - Date.now()) / 1000)
 }
 
-/** An error with its place: the cell of a price list, or the pointer. */
+/** The message of an error after its place: the cell of a price list, or the pointer. */
 export function sentence({
   pointer,
   cell,

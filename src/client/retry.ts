@@ -7,22 +7,24 @@ export interface Patience {
   /** The longest `Retry-After` to wait for. Default 30. */
   waitSecondsMax?: number
   /**
-   * How long to wait for an earlier request with the same Idempotency-Key that is still running. It is sent again, less and
-   * less often, apart from `retries`. Default 1800.
+   * How long to wait for an earlier request with the same Idempotency-Key that is still running. Retries come at
+   * growing intervals and do not count toward `retries`. Default 1800.
    */
   runningSecondsMax?: number
 }
 
-/** `fetch` with the caller's signal apart: in Node the signal of a Request is lost after a garbage collection. */
+/**
+ * `fetch` with the caller's signal passed separately: in Node, a Request loses its signal after a garbage collection.
+ */
 export type Send = (request: Request, init?: { signal?: AbortSignal | null }) => Promise<Response>
 
 const busy = new Set([409, 429, 503])
 const gateway = new Set([502, 504])
 
 /**
- * Retries after 429, 503, and 409 with `Retry-After` (an earlier request with this Idempotency-Key is running). Requests
- * that are safe to repeat are also retried if no answer came or the outcome is unknown. Throws `Unreachable` if no answer
- * comes at all.
+ * Retries after 429, 503, and 409 with `Retry-After` (an earlier request with this Idempotency-Key is running).
+ * Requests that are safe to repeat are also retried if no response arrived or the outcome is unknown. Throws
+ * `Unreachable` if no response arrives at all.
  */
 export function patiently(send: Send, patience: Patience): Send {
   return async (request, init) => {
@@ -44,7 +46,7 @@ export function patiently(send: Send, patience: Patience): Send {
   }
 }
 
-/** Returns how long to wait after each answer; undefined to give up. */
+/** Returns a function that gives the seconds to wait after each response, or undefined to give up. */
 function waits({ retries = 5, waitSecondsMax = 30, runningSecondsMax = 1800 }: Patience) {
   let attempts = 0
   let runningSeconds = 0
@@ -81,7 +83,6 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
   return new Unreachable(`${new URL(url).origin} does not answer (${reason}).`, { cause: error })
 }
 
-/** Whether it is unknown what became of the request. */
 async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
   if (answer instanceof Unreachable || gateway.has(answer.status)) return true
   return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'

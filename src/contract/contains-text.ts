@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** SQL that is true if one of the values contains the text, in any case. */
+/** SQL that is true if any of the values contains the text, ignoring case. */
 export function containsText(
   values: readonly RawBuilder<unknown>[],
   text: string,
@@ -21,8 +21,8 @@ function contains(value: RawBuilder<unknown>, sought: RawBuilder<unknown>): RawB
 }
 
 /**
- * In upper case the Greek sigma has one form. ASCII is folded in "C", because Turkish maps I to another i; other letters
- * in the database's collation, because "C" does not fold them.
+ * In upper case the Greek sigma has one form. ASCII is folded in "C", because Turkish maps I to another i; other
+ * letters are folded in the database's collation, because "C" leaves them alone.
  */
 function upper(value: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`upper(lower(lower(${value} collate "C") collate "default"))`

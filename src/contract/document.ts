@@ -10,24 +10,24 @@ export interface Operation {
   path: string
   /** The first 2xx status. */
   status: number
-  /** The scope that the token needs, if it is not any; undefined for operations without a token of an account. */
+  /** The scope that the token needs; `any` if every token will do, undefined if no account's token is needed. */
   scope: Scope | 'any' | undefined
-  /** Whether it changes nothing of an account: a GET, or a POST of the scope "read". */
+  /** Whether it leaves the account's data unchanged: a GET, or a POST with the scope "read". */
   isRead: boolean
-  /** The pool of its transactions. */
+  /** The connection pool for its transactions. */
   pool: 'reads' | 'lists' | 'writes'
   hasBody: boolean
   /** The names of its query parameters; undefined if it ignores the query. */
   queryNames: string[] | undefined
   /** Media types that the body may have. */
   mediaTypes: string[]
-  /** Media types of its answers, the usual one first; undefined if it never answers 406. */
+  /** Media types of its responses, the usual one first; undefined if it never returns 406. */
   answers: string[] | undefined
-  /** The media types of files among its successful answers. */
+  /** The media types of files among its successful responses. */
   fileAnswers: string[]
 }
 
-/** The media types of files: rows of any number. */
+/** Media types of files, which have any number of rows. */
 export const fileTypes = ['text/csv', 'application/x-ndjson']
 
 /** Whether a Content-Type is that of a file. */
@@ -35,7 +35,7 @@ export function isFile(contentType = ''): boolean {
   return fileTypes.includes(contentType.split(';')[0]?.trim().toLowerCase() ?? '')
 }
 
-/** The error for a body in another media type than the operation takes. */
+/** Returns the error for a body of a media type that the operation does not accept. */
 export function wrongMediaType({ mediaTypes }: Operation): Problem {
   const types = mediaTypes.join(' or ')
   const detail = `Send the body as ${types} in UTF-8, plain or with Content-Encoding: gzip.`
@@ -62,10 +62,10 @@ const methods = ['get', 'post', 'put', 'patch', 'delete']
 /** The contract byte for byte. */
 const contractYaml = readFileSync(join(import.meta.dirname, '../../openapi.yaml'))
 
-/** The contract as JSON: parsing the YAML took a fifth of every start. */
+/** The contract as JSON: parsing the YAML took a fifth of the startup time. */
 const contractJson = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
 
-/** The contract, with its server below the path prefix if there is one. */
+/** Returns the contract, with the path prefix, if any, in the URL of its server. */
 export function contractBelow(prefix: string): { yaml: Buffer | string; json: Buffer | string } {
   if (prefix === '') return { yaml: contractYaml, json: contractJson }
   return {
@@ -74,14 +74,14 @@ export function contractBelow(prefix: string): { yaml: Buffer | string; json: Bu
   }
 }
 
-/** The contract as data: a copy for each caller, because plugins resolve references in place. */
+/** Returns the contract as data: a copy for each caller, because plugins resolve references in place. */
 export function readContract(): Document {
   return JSON.parse(contractJson.toString('utf8'))
 }
 
 const contract = readContract()
 
-/** All operations of the contract in its order. */
+/** All operations, in the order of the contract. */
 export const operations: Operation[] = Object.entries<Document>(contract.paths).flatMap(
   ([path, item]) =>
     methods.filter((method) => item[method]).map((method) => readOperation(path, method, item)),
@@ -114,7 +114,7 @@ function readOperation(path: string, method: string, item: Document): Operation 
   }
 }
 
-/** Pages count all rows, which may take long, so they have a pool. */
+/** Paged reads count all rows, which may take long, so they have a pool of their own. */
 function readPool(isRead: boolean, queryNames: string[] = []): Operation['pool'] {
   if (!isRead) return 'writes'
   return queryNames.includes('offset') ? 'lists' : 'reads'
@@ -131,7 +131,7 @@ function readQueryNames(item: Document, operation: Document): string[] | undefin
 
 function readAnswers(operation: Document, status: string | undefined): string[] | undefined {
   if (!operation.responses['406']) return undefined
-  // An answer without content has no media type; JSON is what clients accept by habit.
+  // A response without content has no media type; JSON is what clients accept by habit.
   const { content = { 'application/json': {} } } = operation.responses[status ?? ''] ?? {}
   const ofSuccess = Object.keys(content)
   const ofRefusal = Object.keys(resolve(operation.responses['400'] ?? {}).content ?? {})
@@ -179,7 +179,7 @@ export function isWritingPost({ method, scope, isRead }: Operation): boolean {
   return method === 'POST' && scope !== undefined && !isRead
 }
 
-/** A path of the contract as the router writes it: `{id}` is `:id`. */
+/** Converts a path of the contract to the router's form: `{id}` becomes `:id`. */
 export function routeUrl(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }

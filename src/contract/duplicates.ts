@@ -18,8 +18,8 @@ export class RowsByKey<T> {
   }
 
   /**
-   * Adds rows and returns those with a new key. Equal rows count once. Rows that share a key and differ are errors with both
-   * indexes, unless they have errors already.
+   * Adds rows and returns those with a new key. Equal rows count once. Rows that share a key but differ get an error
+   * with both indexes, unless they have errors already.
    */
   async addNew(rows: readonly Positioned<T>[], errors: RowErrors): Promise<Positioned<T>[]> {
     const added: Positioned<T>[] = []
@@ -45,7 +45,7 @@ export class RowsByKey<T> {
     return [...this.#first.keys()]
   }
 
-  /** The position of the first row with a key. */
+  /** The position of the first row with the key; -1 if there is none. */
   positionOf(key: string): number {
     return this.#first.get(key)?.position ?? -1
   }
@@ -68,7 +68,7 @@ export async function uniqueRows<T>(
   return byKey.sorted()
 }
 
-/** The keys of a body that deletes. One that stands twice is an error of its row. Throws `invalid-request`. */
+/** Returns the keys of a deletion. A repeated key is an error. Throws `invalid-request` if any row has errors. */
 export async function distinctKeys<Key extends string | number>(
   keys: readonly Key[],
   errors: RowErrors,
@@ -89,7 +89,7 @@ export async function distinctKeys<Key extends string | number>(
   return [...first.keys()]
 }
 
-/** The ids of rows by the position of their keys in the payload. */
+/** Returns the ids of rows in the payload order of their keys. In each part, `ids` and `keys` correspond. */
 export async function idsInPayloadOrder(
   parts: readonly { keys: readonly string[]; ids: readonly number[] }[],
   payload: { positionOf: (key: string) => number },

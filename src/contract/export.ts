@@ -5,13 +5,13 @@ import type { OperationId, OperationRequest } from './operation.ts'
 
 /** An export in its transaction. */
 export interface OpenExport<Stored = unknown> {
-  /** Headers of the answer. */
+  /** Response headers. */
   headers?: Readonly<Record<string, string>>
   /** Keys in the order of CSV columns; `a.b` is the key `b` of the object `a`. */
   columns: readonly string[]
-  /** The column that holds any JSON value, if there is one. */
+  /** The column that may hold any JSON value, if there is one. */
   valueColumn?: string
-  /** Selects what is stored, in a stable order. */
+  /** Selects the stored rows, in a stable order. */
   query: RawBuilder<Stored> | Compilable<Stored>
   /** Completes stored rows that were read together. */
   complete?: (stored: Stored[]) => Promise<Stored[]>
@@ -19,14 +19,14 @@ export interface OpenExport<Stored = unknown> {
   rowsOf: (stored: Stored) => object[]
 }
 
-/** How an operation answers all that matches as CSV or NDJSON of any length. */
+/** How an operation returns all matching rows as CSV or NDJSON of any length. */
 export type Export<Id extends OperationId> = (
   trx: Trx,
   request: Pick<OperationRequest<Id>, 'account' | 'params' | 'query'>,
   // biome-ignore lint/suspicious/noExplicitAny: each export has its own stored rows.
 ) => Promise<OpenExport<any>>
 
-/** Operations that answer files. */
+/** Operations that return files. */
 export type ExportOperation = {
   [Id in OperationId]: operations[Id] extends {
     requestBody?: never

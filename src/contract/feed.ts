@@ -19,7 +19,7 @@ import type { StagedFaults } from './staged-faults.ts'
 /** How cells are read: `boolean text` is the string "true" or "false", an `id` is digits only. */
 export type CellType = 'string' | 'integer' | 'number' | 'boolean' | 'boolean text' | 'date' | 'id'
 
-/** A column that rows may have besides the keys of the contract. */
+/** A column that rows may have in addition to the contract's keys. */
 export interface FeedColumn {
   name: string
   type: CellType
@@ -27,26 +27,26 @@ export interface FeedColumn {
   isRequired: boolean
 }
 
-/** An id or hash that exports have besides the key of a row. Staged as the column `given_<name>`. */
+/** An id or hash that exports have in addition to a row's key. Staged as the column `given_<name>`. */
 export interface FeedId {
   name: string
   type: 'bigint' | 'text'
-  /** Names of the parts of the key, in the order of the arrays of `changed`. */
+  /** Names of the key's parts, in the order of the arrays of `changed`. */
   parts: readonly string[]
   /**
-   * A SELECT with a row if the staged row `f` has another key than the id: as arrays of texts, each part of the former key
-   * (`was`, null if unknown) and of the row's key (`says`).
+   * A SELECT that returns a row if the key of the staged row `f` is not the id's key: as text arrays, the parts of the
+   * former key (`was`, null if unknown) and of the row's key (`says`).
    */
   changed: RawBuilder<unknown>
 }
 
-/** What a feed has done: its result, and the revision of the price list that it changed. */
+/** The outcome of a feed: its result, and the new revision of the price list if it changed one. */
 export interface FeedDone {
   result: Schemas['FeedResult']
   revision?: number | undefined
 }
 
-/** The result of a feed, without the number of rows, and the revision that it made. */
+/** The result of a feed without the number of rows, and the revision that it made. */
 export type FeedCounts = Omit<Schemas['FeedResult'], 'rows'> & { revision?: number }
 
 /**
@@ -55,28 +55,28 @@ export type FeedCounts = Omit<Schemas['FeedResult'], 'rows'> & { revision?: numb
  */
 export interface OpenFeed<Row = unknown, Stored = unknown> {
   columns: readonly FeedColumn[]
-  /** Keys that only answers have, ignored so that exports can be loaded. */
+  /** Keys that only responses have, ignored so that exports can be loaded. */
   ignored: readonly string[]
-  /** Keys of answers that must belong to the key of the row. The first that does not is named. */
+  /** Keys of responses that must belong to the row's key. The first that does not is reported. */
   ids: readonly FeedId[]
-  /** Whether a row sets nothing. It is left out unchecked. */
+  /** Whether a row sets nothing and is therefore left out unchecked. */
   isSkipped?: (row: unknown) => boolean
-  /** Makes the rows to stage of rows that the contract allows; adds errors of the others. */
+  /** Makes rows to stage from rows that match the contract; adds errors for the others. */
   read: (rows: readonly Row[], errors: RowErrors) => Promise<Positioned<Stored>[]>
   input: InputColumn<Stored>[]
   /** Columns of `input` that identify a row; rows are written in their order. */
   key: readonly string[]
   /** The table, if other writers of its rows may lock them in another order. */
   table?: UpsertedTable
-  /** Locks the columns by which rows are read, before rows are written. Returns whether they are as they were. */
+  /** Locks the columns by which rows are read, before any row is written. Returns whether the columns are unchanged. */
   hold?: () => Promise<boolean>
   /**
-   * The rows that contradict each other or what is stored, except those that share a key and differ. Called when all rows
-   * are staged, also repeated ones; may lock what it compares them with. `once` is a FROM item without an alias that has
-   * each key once.
+   * Finds the rows that contradict each other or what is stored, except rows that share a key but differ. Called when
+   * all rows are staged, including repeated ones; may lock what it compares them with. `once` is a FROM item without an
+   * alias that has each key once.
    */
   findFaults?: (once: RawBuilder<unknown>) => Promise<StagedFaults>
-  /** Writes all rows in a few statements, or answers a plan or job that will. May run again after a deadlock. */
+  /** Writes all rows in a few statements, or returns a plan or job that will. May run again after a deadlock. */
   write: (staged: StagedRows) => Promise<FeedCounts | Answer<Schemas['JobInfo'] | Schemas['Plan']>>
 }
 
@@ -84,20 +84,20 @@ export interface OpenFeed<Row = unknown, Stored = unknown> {
 export interface OpenUpsert<Row = unknown, Stored = unknown, Written = unknown, Answered = unknown>
   extends OpenFeed<Row, Stored> {
   table: UpsertedTable
-  /** The key of a row, as a text. */
+  /** The key of a row, as text. */
   keyOf: (row: Stored) => string
-  /** Adds errors of rows that contradict earlier ones, except those that share a key and differ. */
+  /** Adds errors for rows that contradict earlier ones, except rows that share a key but differ. */
   compare?: (rows: readonly Positioned<Stored>[], errors: RowErrors) => Promise<void>
-  /** Upserts rows, each key once. */
+  /** Upserts rows; each key occurs once. */
   upsert: (input: InsertRows, rows: readonly Stored[]) => Promise<Written>
-  /** The answer to a JSON body that took these upserts. */
+  /** Makes the response to a JSON body from the results of its upserts. */
   answer: (
     written: Written[],
     payload: Pick<RowsByKey<Stored>, 'keys' | 'positionOf'>,
   ) => Answered | Promise<Answered>
 }
 
-/** How an operation upserts rows, of a body or a file. */
+/** How an operation upserts the rows of a body or a file. */
 export type Upsert<Id extends OperationId> = (
   trx: Trx,
   request: FeedRequest<Id>,
@@ -114,7 +114,6 @@ export type FeedOperation = {
     : never
 }[OperationId]
 
-/** The request of a feed. */
 export interface FeedRequest<Id extends OperationId>
   extends Pick<OperationRequest<Id>, 'account' | 'query' | 'origin'> {
   /** The job that loads the file; undefined for a request. */

@@ -4,8 +4,8 @@ import { Problem } from './problem.ts'
 const byProxies = /^(?:W\/)?"(.*?)(?:-(?:gzip|br|zstd|deflate))?"$/s
 
 /**
- * Whether an If-Match or If-None-Match header names this tag, also as changed by a compressing proxy: our tags stand for a
- * state, not for bytes. They contain no comma.
+ * Whether an If-Match or If-None-Match header names this tag, even as changed by a compressing proxy: the tags stand
+ * for a state, not for bytes. They contain no comma.
  */
 export function namesTag(header: string, etag: string): boolean {
   const tags = header.split(',').map((tag) => tag.trim().replace(byProxies, '"$1"'))

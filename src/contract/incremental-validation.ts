@@ -1,15 +1,15 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { mapCooperatively } from '../lib/cooperative.ts'
 
-/** Rows of one call of Ajv, which copies all faults so far for each bad row: 1,000 rows with 400 unknown keys took 8 s. */
+/** Rows per call of Ajv, which copies all faults so far for each bad row: 1,000 rows with 400 unknown keys took 8 s. */
 const sliceRows = 50
-/** Values of one call. A fault takes 290 bytes: 25 rows of half a million bad values took 3.5 GB. */
+/** Values per call. A fault takes 290 bytes: 25 rows of half a million bad values took 3.5 GB. */
 const sliceValues = 10_000
 
 /** Passes the faults of a body to `take`, a few rows at a time. Fills in the contract's defaults. */
 export type FindFaults = (body: unknown, take: TakeFaults) => Promise<void>
 
-/** Keeps what it needs of them: all faults may take thirty times the memory of the body. */
+/** Keeps only what it needs of the faults: all of them may take thirty times the memory of the body. */
 type TakeFaults = (faults: ErrorObject[]) => void
 
 /** Validates a body in slices of its rows, which are the body itself or its `payload`. */
@@ -66,7 +66,7 @@ function sliceAt(rows: unknown[], first: number): RowSlice[] {
   return slices
 }
 
-/** All values inside the value. `for in`, because Object.values takes ten times as long. */
+/** Counts all nested values. `for in`, because Object.values takes ten times as long. */
 function countValues(value: unknown): number {
   let count = 0
   const add = (one: unknown) => {
@@ -77,7 +77,7 @@ function countValues(value: unknown): number {
   return count
 }
 
-/** The faults of rows as a body, however many they are. */
+/** The faults of an array body apart from its rows. The array checked is empty, so `minItems` does not count. */
 function findAroundRows(find: Find): ErrorObject[] {
   return find([]).filter(({ keyword }) => keyword !== 'minItems')
 }
@@ -91,7 +91,7 @@ function findAround(find: Find, body: { payload: unknown[] }): ErrorObject[] {
   return faults
 }
 
-/** Moves the fault to its row in the whole payload. Returns false for a fault outside the rows, found before. */
+/** Moves the fault to its row in the whole payload. Returns false for one outside the rows, which is known already. */
 function shift(fault: ErrorObject, base: string, first: number): boolean {
   const place = rowOf(fault.instancePath, base)
   if (!place) return false

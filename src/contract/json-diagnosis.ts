@@ -1,16 +1,16 @@
 import { pointerSegment } from './row-errors.ts'
 
-/** What JSON.parse does not tell about a text. The text is nested at most 32 levels. */
+/** What JSON.parse does not reveal about a text. The text must be nested at most 32 levels. */
 export interface Diagnosis {
-  /** The index of the first character that cannot stand there; the length of a text without a fault. */
+  /** The index of the first invalid character; the length of the text if there is none. */
   brokenAt: number
-  /** The JSON Pointer of the first key that its object has twice. */
+  /** The JSON Pointer of the first repeated key. */
   repeatedKey: string | undefined
-  /** The members of a text that is an object, as they are written. */
+  /** The members, as written, of a text that is an object. */
   members: { key: string; text: string }[]
 }
 
-/** Reads a JSON text character by character: 50 times as slow as JSON.parse, so only for texts with a fault. */
+/** Reads a JSON text character by character. 50 times slower than JSON.parse, so only for texts with a fault. */
 export function diagnose(text: string): Diagnosis {
   const tokenizer = new Tokenizer(text)
   try {
@@ -100,7 +100,7 @@ class Tokenizer implements Diagnosis {
     this.brokenAt++
   }
 
-  /** Whether the pattern, which may be empty, is there. */
+  /** Skips the pattern, which may match nothing. Returns whether it matched. */
   #skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.brokenAt
     const isThere = pattern.test(this.#text)

@@ -2,9 +2,15 @@ import { readExactNumber } from '../lib/decimal.ts'
 import type { ProblemType } from './problem.ts'
 
 const depthMax = 32
-/** Keys of an object, and columns of a file. The contract needs a few hundred; millions would be checked without a pause. */
+/**
+ * The most keys of an object, and columns of a file. The contract needs a few hundred; millions would be checked
+ * without a pause.
+ */
 export const keysMax = 10_000
-/** Values of a row, or outside the rows: parsed in about 50 ms. Thirty columns that list their values have 300,000. */
+/**
+ * The most values in a row, or outside the rows: parsed in about 50 ms. Thirty columns listing their values have
+ * 300,000.
+ */
 const valuesMax = 500_000
 
 const quote = 0x22
@@ -12,7 +18,7 @@ const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
 
-/** A part of the sliced array, up to the comma or bracket at `end`, and the number of its items and of members in them. */
+/** A part of the sliced array, up to the comma or bracket at `end`; `members` counts those in its `rows` items. */
 export interface Slice {
   start: number
   end: number
@@ -21,16 +27,16 @@ export interface Slice {
 }
 
 /**
- * Scans the bytes of a JSON text, a given number at a time. Counts members; finds depth over 32, more than 10,000 keys in
- * an object, more than 500,000 values in a row, and too many containers; cuts the first long array, the text itself or a
- * member of it, at commas. JSON.parse checks the syntax.
+ * Scans the bytes of a JSON text, a given number at a time. Counts members; finds depth over 32, more than 10,000 keys
+ * in an object, more than 500,000 values in a row, and too many containers; cuts the first long array, the text itself
+ * or a member of it, at commas. JSON.parse checks the syntax.
  */
 export class JsonScanner {
   /** Members of all objects outside the slices. */
   members = 0
   /** The number of objects and arrays. */
   containers = 0
-  /** Why the text is refused. Not thrown: each line of a file may have one, and a stack trace costs more than a line. */
+  /** Why the text is refused. Not thrown: a stack trace costs more than a line, and each line may have a fault. */
   fault: { type: ProblemType; detail: string } | undefined
   /** Slices of the first array that is longer than a slice. */
   readonly slices: Slice[] = []
@@ -41,7 +47,7 @@ export class JsonScanner {
   #index = 0
   #inString = false
   #depth = 0
-  /** Keys of the open object at each depth. */
+  /** The number of keys of the open object at each depth. */
   readonly #keys: number[] = []
   /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
   #start = -1
@@ -50,7 +56,7 @@ export class JsonScanner {
   #rows = 0
   #arrayDepth = 0
   #isSliced = false
-  /** Commas outside the slices: all, and those before the row and before the array. */
+  /** The number of commas outside the slices: all, those before the current row, and those before the array. */
   #values = 0
   #rowValues = 0
   #startValues = 0
@@ -70,7 +76,7 @@ export class JsonScanner {
     return this.fault === undefined && this.#index < this.#bytes.length
   }
 
-  /** Returns the index behind the string. */
+  /** Returns the index after the string. */
   #walkString(end: number): number {
     const bytes = this.#bytes
     let index = this.#index
@@ -85,7 +91,7 @@ export class JsonScanner {
     return index
   }
 
-  /** Returns the index behind the quote that begins a string. */
+  /** Returns the index after the quote that begins a string. */
   #walkOutside(end: number): number {
     const bytes = this.#bytes
     let index = this.#index
@@ -175,7 +181,7 @@ function tooManyContainers(containersMax: number): string {
   return `A call takes at most ${containersMax} objects and arrays, this one has more. Send them in several calls.`
 }
 
-/** The index behind the string that begins at `start`; the length of the text if it is not closed. */
+/** The index after the string that begins at `start`; the length of the text if it is not closed. */
 function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     const character = text.charCodeAt(index)
@@ -188,12 +194,12 @@ function endOfString(text: string, start: number): number {
 /** 16 digits, an exponent (which may make the number 0 or infinite) or -0. Also matches inside strings. */
 const inexactPossible = /[:[,\s](?:-?(?:[\d.]{16}|\d[\d.]*[eE])|-0(?:\.0*)?(?![.\d]))/
 
-/** The whole of each such number, and of some others. */
+/** Matches each such number in full, and some others. */
 const suspect = /(?<![\w.+-])(?:-0[\d.eE+-]*|-?[\d.]{16}[\d.eE+-]*|-?[\d.]{1,15}[eE][\d+-]*)/g
 
 /**
- * Replaces numbers that a double cannot hold as written by one that JSON.parse makes infinite, and -0 by 0. A reviver
- * could do this, but takes sixty times as long as JSON.parse.
+ * Replaces a number that a double cannot hold as written with one that JSON.parse makes infinite, and -0 with 0. A
+ * reviver could do this, but takes sixty times as long as JSON.parse.
  */
 export function withExactNumbers(text: string): string {
   if (!inexactPossible.test(text)) return text
@@ -213,7 +219,7 @@ export function withExactNumbers(text: string): string {
   return parts.join('') + text.slice(copied)
 }
 
-/** Keeps a number if a double gives back the digits as written. Other text stays as it is. */
+/** Keeps a number if a double preserves the digits as written. Other text is left alone. */
 function exactNumber(source: string): string {
   const value = readExactNumber(source)
   if (value === undefined) return source

@@ -10,7 +10,7 @@ import { locate, rowsPointer } from './validation-errors.ts'
 /** Scanned and parsed in about 2 ms; then other requests run. */
 const sliceBytes = 128 * 1024
 
-/** An object or array takes up to 270 bytes of memory, where a byte of other text takes 4: as much as 64 bytes. */
+/** An object or array takes up to 270 bytes of memory, about as much as 64 bytes of other text, which take 4 each. */
 const containerBytes = 64
 
 /** Editors on Windows write it. It is invisible, so "not valid at byte 0" would not help. */
@@ -19,23 +19,23 @@ const byteOrderMark = Buffer.from('\ufeff')
 export interface Room {
   /** The most objects and arrays in a body. */
   containersMax: number
-  /** Called with the size that a body counts for before it is parsed; throws if there is no room. */
+  /** Called before parsing with the size that the body counts for; throws if there is no room. */
   reserve: (bytes: number) => void
 }
 
 /**
  * Parses a JSON body without blocking other requests: a long array (the body or a member of it) is parsed in slices.
  * Throws `malformed-body` for invalid JSON and for what JSON.parse allows but a database or another parser would see
- * differently: invalid UTF-8, NUL, lone surrogates, repeated keys, `__proto__`, depth over 32; also for more than 10,000
- * keys in an object and 500,000 values in a row. More than `containersMax` containers are `payload-too-large`. A number
- * that a double cannot hold as written becomes infinite, which no schema accepts.
+ * differently: invalid UTF-8, NUL, lone surrogates, repeated keys, `__proto__`, depth over 32; also for more than
+ * 10,000 keys in an object and 500,000 values in a row. More than `containersMax` containers are `payload-too-large`. A
+ * number that a double cannot hold as written becomes infinite, which no schema accepts.
  */
 export async function parseJson(body: Buffer, room: Room): Promise<unknown> {
   const json = await parseRows(body, room)
   return json instanceof SlicedJson ? json.value() : json
 }
 
-/** `parseJson`, but a body that is a long array is a SlicedJson: its rows are parsed while they are written. */
+/** Like `parseJson`, but returns a long array as a SlicedJson, whose rows are parsed while earlier ones are written. */
 export async function parseRows(body: Buffer, { containersMax, reserve }: Room): Promise<unknown> {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.')
   if (body.subarray(0, 3).equals(byteOrderMark))
@@ -50,7 +50,7 @@ export async function parseRows(body: Buffer, { containersMax, reserve }: Room):
   return json.isArray ? json : json.value()
 }
 
-/** A body with a long array, scanned and not yet parsed. */
+/** A body with a long array, scanned but not yet parsed. */
 export class SlicedJson {
   readonly #body: Buffer
   readonly #slices: Slice[]
@@ -101,7 +101,7 @@ export class SlicedJson {
   }
 }
 
-/** `placeOf` describes the place of a fault by its index. */
+/** `placeOf` describes the position of a fault, given its index. */
 function parseWhole(
   text: string,
   members: number,
@@ -114,7 +114,7 @@ function parseWhole(
   throw repeatedKey(diagnose(text).repeatedKey, rowsPointer(value))
 }
 
-/** Counts the members of a value; throws for a fault. */
+/** Counts the members of a value; throws `malformed-body` for a fault. */
 function countSound(value: unknown, text: string): number {
   const members = countMembers(value, text.includes('\\'))
   if (members instanceof ValueFault) throw malformed(members.reason)
@@ -178,7 +178,7 @@ function repeatedKey(pointer = '', rowsAt?: string): Problem {
   })
 }
 
-/** Why a value is refused. Returned, not thrown: each row of a file may have one, and a stack trace costs more than a row. */
+/** Why a value is refused. Returned, not thrown: a stack trace costs more than a row, and each row may have a fault. */
 export class ValueFault {
   readonly reason: string
 
@@ -201,7 +201,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** Parses a line or a cell by the rules of a body. Returns a ValueFault if it breaks them, undefined for invalid JSON. */
+/** Parses a line or a cell by the rules of a body. Returns a ValueFault for a breach, undefined for invalid JSON. */
 export function parseShort(text: string): unknown {
   const value = parseText(text)
   if (typeof value !== 'object' && typeof value !== 'string') return value
@@ -214,7 +214,7 @@ export function parseShort(text: string): unknown {
   return members === scanner.members ? value : repeatedKeyFault
 }
 
-/** Counts the members of a value and checks its texts, if there are `escapes`: only they can write NUL and surrogates. */
+/** Counts the members of a value. Checks its texts if there are `escapes`: only they can write NUL and surrogates. */
 function countMembers(value: unknown, escapes: boolean): number | ValueFault {
   if (typeof value === 'string') return (escapes && findTextFault(value)) || 0
   if (typeof value !== 'object' || value === null) return 0

@@ -3,26 +3,25 @@ import type { Trx } from '../database/pool.ts'
 import type { PageQuery } from './read-page.ts'
 import { invalidRequest } from './row-errors.ts'
 
-/** A key of an order, a value of each row of `listed`. Null comes last, ascending and descending. */
+/** A sort key: a value of each row of `listed`. Nulls come last, ascending and descending. */
 export interface OrderKey {
   value: RawBuilder<unknown>
   isNullable?: boolean
   isDescending?: boolean
-  /** No index has it, and all rows are looked at: most of them are left out before they are sorted. */
+  /** No index has the key, so all rows are read: most are dropped before they are sorted. */
   isScanned?: boolean
 }
 
-/** Rows in an order. */
 export interface OrderedRows {
-  /** A FROM item with `id` and what the keys name, of the rows that are listed. */
+  /** A FROM item of the listed rows, with `id` and the columns that the keys name. */
   rows: RawBuilder<unknown>
-  /** The same, of the row with an id, listed or not. */
+  /** The same for the row with an id, listed or not. */
   rowOf: (id: number) => RawBuilder<unknown>
-  /** The last key differs in all rows. */
+  /** The last key is unique. */
   keys: OrderKey[]
 }
 
-/** Rows of a table in an order. */
+/** Makes the OrderedRows of a table whose rows have an account and an id. */
 export function rowsOfTable(
   table: string,
   account: number,
@@ -35,7 +34,10 @@ export function rowsOfTable(
 
 const idKey: OrderKey = { value: sql.ref('listed.id') }
 
-/** The keys of `order`, of which `-price` is `price`, descending: equal rows come by `ties` and ids. By ids without an order. */
+/**
+ * Returns the keys of `order`; `-price` is `price`, descending. Ties are broken by `ties`, then by id. Without an
+ * order, rows are sorted by id.
+ */
 export function orderKeys(
   order: string | undefined,
   keys: Readonly<Record<string, OrderKey>>,
@@ -48,7 +50,7 @@ export function orderKeys(
   return [{ ...key, isDescending }, ...ties.filter((tie) => tie !== key), idKey]
 }
 
-/** Keys that are columns of a table. */
+/** Sort keys that are columns of a table. */
 export function columnKeys(
   columns: readonly string[],
   nullable: readonly string[] = [],
@@ -59,7 +61,7 @@ export function columnKeys(
   ])
 }
 
-/** SQL of ORDER BY. What is never null does without NULLS LAST, which no index serves descending. */
+/** SQL of ORDER BY. A key that is never null omits NULLS LAST, which no index serves in descending order. */
 export function orderBy(keys: readonly OrderKey[]): RawBuilder<unknown> {
   const written = keys.map(({ value, isDescending, isNullable }) => {
     if (!isDescending) return value
@@ -68,18 +70,18 @@ export function orderBy(keys: readonly OrderKey[]): RawBuilder<unknown> {
   return sql.join(written)
 }
 
-/** All rows up to the offset are sorted: more of them would cost more than the first page. */
+/** All rows up to the offset are sorted. Beyond this many, that costs more than the first page. */
 const orderedOffsetMax = 10_000
 
-/** A page of rows in an order, which may be searched. */
+/** A page of ordered rows, which may be searched. */
 interface OrderedQuery extends PageQuery {
   filters?: string
   contains?: string
 }
 
 /**
- * How to count all rows and to find the ids of a page. A search looks at each row, and is made once for both. Throws
- * `invalid-request` for an offset that is too deep and for an absent row.
+ * Returns SQL that counts all rows (`all`) and finds the ids of a page. A search reads every row, so it runs once for
+ * both (`found`). Throws `invalid-request` for an offset that is too deep and for an `after` row that does not exist.
  */
 export async function chooseIds(
   trx: Trx,
@@ -116,10 +118,10 @@ async function idsOfPage(
     order by ${orderBy(keys)} offset ${offset} limit ${limit}`
 }
 
-/** Those of a sample that would be on the page tell which others may be: few rows of a million are left to sort. */
+/** The last row of the sample's page bounds the page of all rows: few rows of a million are left to sort. */
 const sampleRows = sql.lit(20_000)
 
-/** SQL that is true for rows that are not behind the last row of the page, as far as a sample of the rows can tell. */
+/** SQL that is true for rows that may be on the page, as far as a sample of the rows can tell. */
 function isWithinSample(
   [key]: readonly OrderKey[],
   sample: RawBuilder<unknown>,
@@ -141,7 +143,7 @@ async function rejectAbsent(trx: Trx, row: RawBuilder<unknown>): Promise<void> {
   throw invalidRequest([{ pointer: '/query/after', code: 'not_allowed', message }])
 }
 
-/** SQL that is true for rows behind the one whose values `of` gives. */
+/** SQL that is true for rows after the one whose values `of` returns. */
 function comesAfter(
   [key, ...others]: readonly OrderKey[],
   of: (value: RawBuilder<unknown>) => RawBuilder<unknown>,
@@ -152,7 +154,7 @@ function comesAfter(
   const sign = isDescending ? sql`<` : sql`>`
   const rest = comesAfter(others, of)
   if (!isNullable)
-    // The first condition is one that an index serves.
+    // An index can serve the first condition.
     return sql<boolean>`(${value} ${sign}= ${at} and (${value} ${sign} ${at} or ${rest}))`
   const isEqual = sql`${value} is not distinct from ${at}`
   return sql<boolean>`(${value} ${sign} ${at} or ${value} is null and ${at} is not null or ${isEqual} and ${rest})`

@@ -12,7 +12,7 @@ export type Scope = Schemas['Scope']
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : undefined
 type Responses<Id extends OperationId> = operations[Id]['responses']
-/** The answer of an operation that succeeds. */
+/** The body of a successful response. */
 export type Success<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: Status extends 200 | 201 | 202 | 204
     ? Json<Responses<Id>[Status]>
@@ -24,11 +24,11 @@ export interface Origin {
   actor: Schemas['Actor']
   request_id: string
   note?: string
-  /** Why the guardrails do not hold. */
+  /** Why the guardrails are overridden. */
   override?: string
 }
 
-/** What a handler gets: the request after authentication, parsing and validation against the contract. */
+/** The input of a handler: the request after authentication, parsing and validation against the contract. */
 export interface OperationRequest<Id extends OperationId> {
   /** The tenant, from the token. */
   account: number
@@ -36,25 +36,24 @@ export interface OperationRequest<Id extends OperationId> {
   query: Defined<operations[Id]['parameters']['query']>
   params: Defined<operations[Id]['parameters']['path']>
   origin: Origin
-  /** What the token allows, with what that includes. */
+  /** The token's scopes, including implied ones. */
   scopes: ReadonlySet<string>
-  /** The If-Match header. */
   ifMatch: string | undefined
-  /** Whether a job shall do the work: `Prefer: respond-async`. */
+  /** Whether the client prefers that a job does the work: `Prefer: respond-async`. */
   prefersJob: boolean
   /** Runs `work` in a transaction that sees and changes only the account's rows. */
   inAccount: InAccount
-  /** For an answer that is sent while it is read: a transaction of one snapshot, on a connection for such answers. */
+  /** For a response sent while it is read: a transaction of one snapshot, on a connection reserved for that. */
   inAccountSending: InAccount
-  /** Runs one prepared SELECT in a round trip, which sees the account's rows only. */
+  /** Runs one prepared SELECT, which sees only the account's rows, in one round trip. */
   selectInAccount: (select: AccountSelect, values: (string | number)[]) => Promise<TextRow[]>
-  /** Rows that do not match the contract; the handler adds its own errors and calls `reject()` before it writes. */
+  /** Errors of rows that do not match the contract; the handler adds its own and calls `reject()` before it writes. */
   errors: RowErrors
-  /** The rows of the body, for an operation that upserts them slice by slice; it has neither `body` nor `errors`. */
+  /** The rows of the body, for an operation that upserts them slice by slice and has neither `body` nor `errors`. */
   slices: RowSlices
 }
 
-/** Some rows of a payload and the errors of those that do not match the contract. */
+/** Some rows of a payload, and the errors of rows that do not match the contract. */
 export interface RowSlice {
   rows: readonly unknown[]
   errors: RowErrors
@@ -66,7 +65,7 @@ export interface RowSlices {
   readonly bytes: number
   /** The errors of a body of one slice. */
   readonly errors: RowErrors
-  /** May be called again. In each slice the first `left` errors are kept. */
+  /** May be called again. Each slice keeps its first `left()` errors. */
   read(left: () => number): AsyncIterable<RowSlice>
 }
 
@@ -77,12 +76,12 @@ export type InAccount = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>
 
 type Defined<T> = Exclude<T, undefined>
 
-/** What a handler works with. */
+/** What handlers share besides the request. */
 export interface Context {
   boss: PgBoss
   limits: Limits
   jwtSecret: Uint8Array
-  /** Aborted at shutdown, to end answers that would go on. */
+  /** Aborted at shutdown, to end responses that would go on. */
   stopping: AbortSignal
 }
 
@@ -90,7 +89,7 @@ export interface Context {
 export class Answer<T> {
   readonly body: T
   readonly headers: Record<string, string>
-  /** Fields of the body that are answered once: an answer that is kept for an Idempotency-Key lacks them. */
+  /** Fields of the body that are sent only once: a response kept for an Idempotency-Key lacks them. */
   readonly secrets: Partial<T> | undefined
 
   constructor(body: T, headers: Record<string, string>, secrets?: Partial<T>) {
@@ -100,10 +99,10 @@ export class Answer<T> {
   }
 }
 
-/** A result that is JSON text already, because its rows are never made objects. */
+/** A result that is JSON text already, because its rows never become objects. */
 export class JsonText {
   readonly text: string
-  /** The number of rows, if it is rows. */
+  /** The number of rows, if it has rows. */
   readonly rows: number | undefined
 
   constructor(text: string, rows?: number) {
@@ -113,15 +112,15 @@ export class JsonText {
 }
 
 /**
- * A result that is sent piece by piece, as fast as the client reads. `open` starts the pieces; its signal is aborted when
- * the client disconnects.
+ * A result that is sent piece by piece, as fast as the client reads. `open` starts the pieces; its signal is aborted
+ * when the client disconnects.
  */
 export class Stream {
   readonly contentType: string
   readonly open: (gone: AbortSignal) => AsyncIterable<string>
-  /** The number of rows, if it is rows; those sent so far if they are counted on the way. */
+  /** The number of rows, if it has rows; the number sent so far if they are counted on the way. */
   rows: number | undefined
-  /** The bytes that are in memory before they are sent. */
+  /** Bytes held in memory before they are sent. */
   readonly heldBytes: number
 
   constructor(

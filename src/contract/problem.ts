@@ -3,7 +3,7 @@ import type { components } from '../../generated/openapi.d.ts'
 export type ProblemType = components['schemas']['ProblemType']
 export type RequestError = components['schemas']['RequestError']
 
-/** Status and title of every problem type of the contract; a new type fails to compile until it stands here. */
+/** Status and title of every problem type of the contract; a new type fails to compile until it is listed here. */
 export const problemTypes = {
   'malformed-body': { status: 400, title: 'The body is not valid JSON' },
   'malformed-file': { status: 400, title: 'The file cannot be read' },
@@ -64,7 +64,7 @@ export interface ProblemOptions {
   cause?: unknown
 }
 
-/** A failure that the client is told about (RFC 9457). */
+/** A failure that is reported to the client (RFC 9457). */
 export class Problem extends Error {
   readonly type: ProblemType
   readonly options: ProblemOptions
@@ -76,17 +76,17 @@ export class Problem extends Error {
   }
 }
 
-/** 503 for a passing fault: the client should try again after `seconds`. */
+/** 503 for a transient fault: the client should try again after `seconds`. */
 export function unavailable(detail: string, seconds = 1, cause?: unknown): Problem {
   return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
 }
 
-/** 401 with the scheme to use. */
+/** 401 with the authentication scheme to use. */
 export function unauthorized(detail: string, cause?: unknown): Problem {
   return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'jwt' }, cause })
 }
 
-/** Refusals by type and text. Under overload one is needed thousands of times a second; its stack trace costs most. */
+/** Refusals by type, delay and text: under overload thousands are needed per second, and stack traces cost most. */
 const refusals = new Map<string, Problem>()
 
 /** A refusal with `Retry-After`. Shared: do not change it. */
@@ -103,7 +103,7 @@ export function refusalOf(
   return refusal
 }
 
-/** 503 before any work is done. */
+/** 503, sent before any work is done. */
 export function overloaded(detail: string, seconds = 1): Problem {
   return refusalOf('overloaded', detail, seconds)
 }

@@ -1,17 +1,17 @@
 import { sqlStateOf } from '../database/errors.ts'
 import { Problem } from './problem.ts'
 
-/** The longest time of a statement of a read. */
+/** The longest that a statement of a read may take. */
 export const readStatementMs = 5000
 
-/** The server's clock and ours may differ by some milliseconds. */
+/** The clocks of the server and of this process may differ by some milliseconds. */
 const clockDriftMs = 50
 
 const queryCanceled = '57014'
 
 /**
- * Runs a read whose statements may take too long. Throws `too-costly` with the advice if the statement timeout ended one;
- * an earlier cancellation is an ordinary database error.
+ * Runs a read whose statements may take too long. Throws `too-costly` with the advice if the statement timeout ended
+ * one; an earlier cancellation is an ordinary database error.
  */
 export async function withinReadTime<T>(advice: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now()
@@ -24,16 +24,16 @@ export async function withinReadTime<T>(advice: string, work: () => Promise<T>):
   }
 }
 
-/** `too-costly` for a read that takes too long, with what to change about it. */
+/** Makes the `too-costly` problem of a slow read, with advice on what to change. */
 export function tooSlow(advice: string, cause?: unknown): Problem {
   const detail = `The read takes longer than ${readStatementMs / 1000} seconds. ${advice}`
   return new Problem('too-costly', detail, { cause })
 }
 
-/** Rows of one statement: it takes a part of the longest time. */
+/** Rows per statement, so that each takes only a part of the time limit. */
 const partRows = 5_000
 
-/** The results of many rows, found in parts. Throws `too-costly` with the advice. */
+/** Finds the results of many rows, 5,000 at a time. Throws `too-costly` with the advice. */
 export async function readInParts<Row, Result>(
   advice: string,
   rows: Row[],

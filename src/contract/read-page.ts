@@ -3,7 +3,6 @@ import type { Trx } from '../database/pool.ts'
 import { Problem } from './problem.ts'
 import { withinReadTime } from './read-cost.ts'
 
-/** A page to read. */
 interface Pages<Row> {
   /** The rows of all pages, which are counted. */
   all: Expression<unknown>
@@ -17,7 +16,7 @@ interface PageOfIds<Row> {
   found?: RawBuilder<unknown>
   /** As in `Pages`. */
   all: Expression<unknown>
-  /** How many they are, where that is known without counting them. */
+  /** The number of all rows, if it is known without counting them. */
   count?: RawBuilder<number>
   /** The ids of the page, in its order. */
   ids: Expression<unknown>
@@ -26,15 +25,18 @@ interface PageOfIds<Row> {
 }
 
 /**
- * SQL of the ids of the page that is read, as in `id = ${onPage}`: otherwise Postgres computes the selected columns for each
- * row that the offset skips. An array, because `in` compared 30,000 new rows each with all, for 30 s.
+ * SQL of the ids of the page, used as `id = ${onPage}`: without it Postgres computes the selected columns of every row
+ * that the offset skips. An array, because `in` compared each of 30,000 new rows with all of them, for 30 s.
  */
 export const onPage: RawBuilder<number> = sql`any((select ids from chosen)::bigint[])`
 
 const narrower =
   'Narrow it by a filter, or take all rows as a file, where there is one (`Accept: text/csv`).'
 
-/** Reads a page and counts all rows in one statement, so both are of one moment. In the order of ids, ascending by default. */
+/**
+ * Reads a page and counts all rows in one statement, so both are of one moment. Sorts by id, ascending by default.
+ * Throws `too-costly`.
+ */
 export async function readPage<Row extends { id: number }>(
   trx: Trx,
   { all, page, order = 'asc' }: Pages<Row> & { order?: 'asc' | 'desc' },
@@ -50,17 +52,17 @@ export async function readPage<Row extends { id: number }>(
   return { count: rows[0]?.count ?? 0, rows: found.map(({ count: _, ...row }) => row) }
 }
 
-/** A page is in memory as a whole. */
+/** A page is held in memory as a whole. */
 const bytesMax = 32_000_000
 /**
- * Postgres compresses a text to no less than a ninetieth. A page of fewer stored bytes is never too large, and is not
- * measured, which would take a third of its time; nor is a single row, which is always answered.
+ * Postgres compresses a text to a ninetieth at best, so a page of fewer stored bytes is never too large. It is not
+ * measured, which would take a third of its time; nor is a single row, which is always returned.
  */
 const storedMax = 300_000
 
 /**
- * `readPage` in the order of the ids, for rows of megabytes each. Throws `result-too-large` if several of them are too large
- * together.
+ * Like `readPage`, in the order of the ids, for rows of megabytes each. Throws `result-too-large` if several rows are
+ * too large together.
  */
 export async function readPageOfLargeRows<Row extends { id: number }>(
   trx: Trx,
@@ -116,13 +118,13 @@ export function pageOf({ offset = 0, limit = 25 }: PageQuery): { offset: number;
   return { offset, limit }
 }
 
-/** A query without what chooses no rows. */
+/** Returns the filters of a query, without the parameters of a page. */
 export function filtersOf<Query extends PageQuery>(query: Query): Omit<Query, keyof PageQuery> {
   const { offset: _, limit: __, bom: ___, after: ____, order: _____, ...filters } = query
   return filters
 }
 
-/** The object without keys whose value is absent. */
+/** Returns the object without the keys whose value is null or undefined. */
 export function withoutAbsent<T extends object>(row: T): { [K in keyof T]: Exclude<T[K], null> } {
   return Object.fromEntries(
     Object.entries(row).filter(([, value]) => value !== null && value !== undefined),

@@ -3,10 +3,10 @@ import { Problem, type RequestError } from './problem.ts'
 
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** Errors listed in an answer; all are counted. */
+/** The most errors listed in a response; all are counted. */
 export const listedMax = 1000
 
-/** The sentences of faults that are found in several places, so that a JSON body and a file say the same. */
+/** Messages of faults that are found in several places, so that a JSON body and a file get the same wording. */
 export const sentences = {
   required: 'is required',
   unknownKey: 'is not a known key',
@@ -29,8 +29,8 @@ interface RowFault {
 const unlisted = new Map<string, RowFault>()
 
 /**
- * Collects the errors of a payload, so that one answer names every bad row. It starts with those of the contract; later
- * checks add to it and look only at rows without errors.
+ * Collects the errors of a payload, so that one response names every bad row. Starts with violations of the contract;
+ * later checks add to it and look only at rows without errors.
  */
 export class RowErrors {
   readonly #rowsPointer: string
@@ -38,7 +38,7 @@ export class RowErrors {
   readonly #first: number
   /** Faults by row, then by code and field, as a row may have thousands of unknown keys. */
   readonly #byRow = new Map<number, Map<string, RowFault>>()
-  /** Errors of rows behind this one are only counted. */
+  /** Errors of rows after this one are only counted. */
   #lastListed = Number.POSITIVE_INFINITY
   #kept = 0
   #counting = { row: -1, keys: new Set<string>() }
@@ -46,7 +46,7 @@ export class RowErrors {
 
   /**
    * `rowsPointer` is where the body has its rows: '' or '/payload'. The first `listed` errors are kept. `first` is the
-   * index in the payload of the first of the rows that are looked at.
+   * payload index of the first row checked.
    */
   constructor(rowsPointer: string, listed = listedMax, first = 0) {
     this.#rowsPointer = rowsPointer
@@ -55,8 +55,8 @@ export class RowErrors {
   }
 
   /**
-   * Adds an error. `field` is a key, or keys separated by '/', in the row; undefined is the row itself. The same error is
-   * added once, because a retried transaction checks its rows again.
+   * Adds an error. `field` is a key, or keys separated by '/', in the row; undefined means the row itself. The same
+   * error is added only once, because a retried transaction checks its rows again.
    */
   add(row: number, field: string | undefined, code: ErrorCode, message: string): void {
     const key = field === undefined ? code : `${code}/${field}`
@@ -91,7 +91,7 @@ export class RowErrors {
     this.#count++
   }
 
-  /** 64 MB of unknown keys are millions of errors, each with 300 bytes. */
+  /** Drops errors that will not be listed: 64 MB of unknown keys make millions of errors of 300 bytes each. */
   #forgetUnlisted(): void {
     this.#kept = 0
     for (const [row, faults] of [...this.#byRow].sort(([a], [b]) => a - b)) {
@@ -101,12 +101,11 @@ export class RowErrors {
     }
   }
 
-  /** The number of errors. */
+  /** The number of errors, including those that are not kept. */
   get count(): number {
     return this.#count
   }
 
-  /** Whether the row has an error. */
   has(row: number): boolean {
     return this.#byRow.has(row)
   }
@@ -127,7 +126,7 @@ export class RowErrors {
     if (this.#count > 0) throw this.problem()
   }
 
-  /** As `reject`, for a body that is the only row. */
+  /** Like `reject`, for a body that is the only row: pointers leave the row out. */
   rejectBody(): void {
     if (this.#count === 0) return
     const errors = this.all().map(({ row: _, pointer, ...error }) => {
@@ -136,7 +135,7 @@ export class RowErrors {
     throw invalidRequest(errors, this.#count)
   }
 
-  /** The answer to a request with these errors. */
+  /** The `invalid-request` problem with these errors. */
   problem(): Problem {
     return invalidRequest(this.#listedOf(listedMax), this.#count)
   }
@@ -159,7 +158,7 @@ export class RowErrors {
   }
 }
 
-/** `invalid-request` with the first 1,000 errors, and how many there are in all. */
+/** Makes `invalid-request` with the first 1,000 errors and the total number. */
 export function invalidRequest(errors: RequestError[], total = errors.length): Problem {
   const count = total === 1 ? '1 error' : `${total} errors`
   const listed = total > listedMax ? `${count}, the first ${listedMax} are listed` : count

@@ -4,7 +4,10 @@ import type { RowSlice, RowSlices } from './operation.ts'
 import { listedMax, RowErrors } from './row-errors.ts'
 import { collectRowErrors } from './validation-errors.ts'
 
-/** The slices of a body. One that was parsed is a single slice, validated at once: what is not a list throws. */
+/**
+ * Returns the slices of a body. A parsed body is a single slice, validated immediately: throws `invalid-request` if it
+ * is not a list.
+ */
 export async function sliceRows(body: unknown, findFaults: FindFaults): Promise<RowSlices> {
   if (body instanceof SlicedJson)
     return {
@@ -34,7 +37,7 @@ async function* validated(
   }
 }
 
-/** The number of rows of a body or an answer: a list, or one in `payload` or `results`. */
+/** The number of rows of a request or response body: a list, or its `payload` or `results`; undefined if none. */
 export function countRows(body: unknown): number | undefined {
   if (body instanceof SlicedJson) return body.rows
   const { results } = (body ?? {}) as { results?: unknown }

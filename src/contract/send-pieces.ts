@@ -2,21 +2,24 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Stream } from './operation.ts'
 
-/** An answer that is made while it is sent. */
+/** A response that is made while it is sent. */
 interface Pieces {
   contentType: string
-  /** The longest pause of a client: others wait for its database connection. */
+  /** The longest that a client may pause: others wait for its database connection. */
   stalledMs: number
-  /** Makes the pieces; calls `sent` with the number of rows of the last one. */
+  /** Yields the pieces; calls `sent` after each with its number of rows. */
   write: (sent: (rows: number) => void) => AsyncIterable<string>
-  /** Begins the answer. */
+  /** Begins the response. */
   answer: (stream: Stream) => void
 }
 
 /** The client has paused for too long. */
 export class ClientStalled extends Error {}
 
-/** Answers with the pieces. Resolves when all are sent or the client stops reading. An error of theirs breaks off the answer. */
+/**
+ * Sends the pieces as the response. Resolves when all are sent or the client stops reading. An error in making them
+ * breaks off the response.
+ */
 export async function sendPieces({ contentType, stalledMs, write, answer }: Pieces): Promise<void> {
   const sent = (rows: number) => {
     stream.rows = (stream.rows ?? 0) + rows

@@ -1,7 +1,7 @@
 import type { RequestError } from './problem.ts'
 import { type ErrorCode, invalidRequest, listedMax, unescapePointer } from './row-errors.ts'
 
-/** A fault that shows once all rows are staged. */
+/** A fault that shows only once all rows are staged. */
 export interface StagedFault {
   position: number
   line: number
@@ -17,10 +17,10 @@ export interface StagedFaults {
   count: number
 }
 
-/** As many as an answer gives back: a file for the wrong list may have millions. */
+/** As many as a response returns: a file for the wrong list may have millions. */
 export const stagedFaultsMax = 10_000
 
-/** Makes faults of the rows of a statement; each row has the `total` of them. */
+/** Turns the rows of a statement into faults; each row carries the `total` number of faults. */
 export function stagedFaults<Row extends { position: number; line: number; total: number }>(
   rows: readonly Row[],
   faultOf: (row: Row) => Pick<StagedFault, 'field' | 'code' | 'message'>,
@@ -35,12 +35,12 @@ export function bothFaults(one: StagedFaults, other: StagedFaults): StagedFaults
   return { first: first.slice(0, stagedFaultsMax), count: one.count + other.count }
 }
 
-/** What is wrong with the rows of a payload that is read in slices: all counted, the first 1,000 kept. */
+/** The errors of a payload that is read in slices: all are counted, the first 1,000 kept. */
 export class SliceErrors {
   readonly #listed: RequestError[] = []
   #count = 0
 
-  /** How many more are kept. */
+  /** How many more errors will be kept. */
   get left(): number {
     return Math.max(listedMax - this.#count, 0)
   }
@@ -49,13 +49,13 @@ export class SliceErrors {
     return this.#count === 0
   }
 
-  /** Adds the first of `count` errors, in the order of their rows. */
+  /** Adds `errors`, the first of `count`, in row order. */
   add(errors: readonly RequestError[], count: number): void {
     this.#count += count
     this.#listed.push(...errors.slice(0, listedMax - this.#listed.length))
   }
 
-  /** Adds what was found when all rows were there, which may be about any row. */
+  /** Adds faults that showed once all rows were staged; they may concern any row. */
   addLate({ first, count }: StagedFaults): void {
     this.#count += count
     this.#listed.push(...first.slice(0, listedMax).map(errorOf))

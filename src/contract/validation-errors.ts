@@ -10,9 +10,9 @@ export function rowsPointer(body: unknown): '' | '/payload' | undefined {
 }
 
 /**
- * Validates a body. Errors inside rows are returned for the handler, which adds its own, so that one answer names every bad
- * row. If there are errors outside the rows, all are thrown at once. The first `listed` are kept, all are counted. `first` is
- * the index in the payload of the first row of `body`.
+ * Validates a body. Returns the errors inside rows to the handler, which adds its own, so that one response names every
+ * bad row. If there are errors outside the rows, throws `invalid-request` with all. The first `listed` are kept, all
+ * are counted. `first` is the payload index of the first row of `body`.
  */
 export async function collectRowErrors(
   body: unknown,
@@ -26,7 +26,7 @@ export async function collectRowErrors(
   let outsideCount = 0
   await findFaults(body, (faults) => {
     for (const fault of faults) {
-      // The fault of the key's name is reported by itself as well.
+      // The fault of the key's name is reported separately as well.
       if (fault.keyword === 'propertyNames') continue
       const error = bodyError(fault)
       const { pointer, code, message } = error

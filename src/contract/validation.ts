@@ -34,8 +34,8 @@ const rejectRepeated: SchemaValidateFunction = (items: unknown[]) => {
 const ajv = createAjv().addSchema(readContract(), 'contract')
 
 /**
- * The validator of an operation's body, compiled from the contract, because the route's copy has references resolved and so
- * has lost the defaults beside them. All media types of a body have the same schema.
+ * Compiles the validator of an operation's body from the contract, because the route's copy has resolved references and
+ * so has lost the defaults beside them. All media types of a body have the same schema.
  */
 export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Operation): FindFaults {
   const pointer = [
@@ -51,14 +51,14 @@ export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Oper
   return inSlices(ajv.compile({ $ref: `contract#/${segments.join('/')}` }))
 }
 
-/** The check of a value by a schema of the contract, compiled when it is first asked for. */
+/** Returns the check of a value against a schema of the contract, compiled on first use. */
 export function compileSchema(name: string): (value: unknown) => RequestError[] {
   const validate = ajv.getSchema(`contract#/components/schemas/${name}`)
   if (!validate) throw new Error(`no such schema: ${name}`)
   return (value) => (validate(value) ? [] : (validate.errors ?? []).map(bodyError))
 }
 
-/** Converts integers among parameters, then validates them. */
+/** Converts integer parameters in place, then validates all of them. */
 export type CheckParameters = (
   parameters: Record<string, unknown>,
 ) => true | { error: ErrorObject[] }
@@ -103,9 +103,9 @@ function createAjv(): Ajv2020 {
     removeAdditional: false,
     useDefaults: true,
     strict: false,
-    // The contract is linted; checking its schemas here took a tenth of every start.
+    // The contract is linted; checking its schemas here took a tenth of the startup time.
     validateSchema: false,
-    // JSON Schema counts code points; so does the contract, and so does Postgres.
+    // JSON Schema counts code points, as do the contract and Postgres.
     unicodeRegExp: true,
   })
   ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems)
@@ -147,7 +147,7 @@ const formatMessages: Record<string, string> = {
     'must be a decimal number of at least 0 in a string, at most 15 significant digits and 6 decimals',
 }
 
-/** An Ajv error in the body as the contract words it. */
+/** Converts an Ajv error of a body to an error of the contract. */
 export function bodyError(error: ErrorObject): RequestError {
   const { missingProperty, additionalProperty } = error.params
   const key = missingProperty ?? additionalProperty ?? error.propertyName
@@ -156,7 +156,7 @@ export function bodyError(error: ErrorObject): RequestError {
   return { pointer, code: codes[error.keyword] ?? 'not_allowed', message: message(error) }
 }
 
-/** An Ajv error in a path, query or header parameter. */
+/** Converts an Ajv error of a path, query or header parameter; its pointer begins with the place. */
 export function parameterError(
   error: ErrorObject,
   place: 'path' | 'query' | 'header',

@@ -19,12 +19,12 @@ export interface AccountSelect {
   text: string
 }
 
-/** A row as PostgreSQL writes it: a text for each column. */
+/** A row as PostgreSQL writes it: text or null for each column. */
 export type TextRow = readonly (string | null)[]
 
 type Value = string | number
 
-/** Only compiles. */
+/** Compiles only; never connects. */
 const compiler = new Kysely<unknown>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -34,7 +34,7 @@ const compiler = new Kysely<unknown>({
   },
 })
 
-/** The SELECT of a template that has `sql.raw('$1')` and so on where its values go. */
+/** Compiles a template that has `sql.raw('$1')` and so on in place of its values. */
 export function accountSelect(name: string, template: RawBuilder<unknown>): AccountSelect {
   const { sql: text }: CompiledQuery = template.compile(compiler)
   return { name, text }
@@ -43,8 +43,9 @@ export function accountSelect(name: string, template: RawBuilder<unknown>): Acco
 const attemptsMax = 3
 
 /**
- * Runs a SELECT that sees only the account's rows, in one round trip; a transaction takes as long as reading a price. Tries
- * again on another connection if a transaction before it had failed, or a migration has changed the types of the answer.
+ * Runs a SELECT that sees only the account's rows, in one round trip: a transaction of its own takes as long as reading
+ * a price. Retries on another connection if an earlier transaction on this connection had failed, or a migration has
+ * changed the types of the result.
  */
 export async function selectInAccount(
   db: Database,
@@ -65,7 +66,7 @@ export async function selectInAccount(
   }
 }
 
-/** A connection whose query fails is closed: its transaction is open, and which statements it has prepared is unknown. */
+/** Closes a connection whose query fails: its transaction is open, and its prepared statements are unknown. */
 async function onConnection(
   db: Database,
   text: string,
@@ -98,16 +99,16 @@ const commit = { name: 'commit', text: 'commit' }
 
 const execute = serialize.execute()
 const runOf = (statement: string) => Buffer.concat([serialize.bind({ statement }), execute])
-/** The messages that run the statements that are always the same. */
+/** The messages of the statements that never change. */
 const run = { begin: runOf(begin.name), unnamed: runOf(''), commit: runOf(commit.name) }
 
-/** The names that a connection has prepared. */
+/** The names of the statements that a connection has prepared. */
 const prepared = new WeakMap<Connection, Set<string>>()
 
 /**
- * Sends `begin`, the account, the SELECT and `commit` with one Sync, without asking for the types of the answer: one
- * write, one wake-up of PostgreSQL, one answer. `set_config` in place of `begin` and `set local` would be a tenth faster,
- * but a distributed database passes only `set local` on.
+ * Sends `begin`, the account, the SELECT and `commit` with one Sync, without requesting the types of the result: one
+ * write, one wake-up of PostgreSQL, one response. `set_config` in place of `begin` and `set local` would be a tenth
+ * faster, but a distributed database passes on only `set local`.
  */
 class SelectQuery extends pg.Query {
   readonly #account: number
@@ -124,7 +125,7 @@ class SelectQuery extends pg.Query {
     this.#values = values
   }
 
-  /** One buffer: pg would write each message for itself. */
+  /** Writes one buffer; pg would write each message separately. */
   override submit = (connection: Connection) => {
     const names = prepared.get(connection) ?? new Set()
     prepared.set(connection, names)

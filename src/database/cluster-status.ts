@@ -1,11 +1,10 @@
 import type pg from 'pg'
 import { distributedTables, type Node, rejectPlain } from './cluster.ts'
 
-/** What the nodes of a cluster hold. */
 export interface ClusterStatus {
   nodes: (Node & {
     is_reachable: boolean
-    /** Parts of a table, of which there are 32. An account is in one of each table, all on one node. */
+    /** The number of shards on the node. A table has 32; an account is in one shard of each table, all on one node. */
     shards: number
     bytes: number
   })[]
@@ -32,11 +31,11 @@ const countedTables = [
   'competitor_prices',
   'agreements',
 ]
-/** The rows of so many accounts are counted, which reads all of them. */
+/** The most accounts whose rows are counted, which reads all of those rows. */
 const countedMax = 50
 const listedMax = 10
 
-/** What the nodes hold. `client` is the owner of the tables. Throws StartupError for a plain PostgreSQL. */
+/** Reads what the nodes hold. `client` connects as the tables' owner. Throws StartupError for a plain PostgreSQL. */
 export async function readClusterStatus(client: pg.ClientBase): Promise<ClusterStatus> {
   await rejectPlain(client)
   const { rows: nodes } = await client.query(selectNodes)
@@ -53,7 +52,7 @@ export async function readClusterStatus(client: pg.ClientBase): Promise<ClusterS
   }
 }
 
-/** Numbers that a JSON number holds: bytes of a cluster do. */
+/** float8 fits into a JSON number, and the bytes of a cluster into float8. */
 const selectNodes = `
   select format('%s:%s', n.nodename, n.nodeport) as name, n.groupid = 0 as is_coordinator, n.shouldhaveshards as holds_rows,
     citus_check_connection_to_node(n.nodename, n.nodeport) as is_reachable,
@@ -80,7 +79,6 @@ const selectCandidates = `
   join sizes using (shardminvalue)
   order by sizes.bytes desc, n.id limit $1`
 
-/** The rows and bytes of an account. */
 async function readSize(
   client: pg.ClientBase,
   account: number,

@@ -4,13 +4,13 @@ import { applicationRole, requestLockTimeoutMs } from './pool.ts'
 
 /*
  * The service on Citus. All rows of an account are on one node; a statement that names its account runs there. No query
- * asks whether the database is distributed: each is written so that both take it.
+ * checks whether the database is distributed: each is written to work either way.
  */
 
-/** Unique over all accounts, small, seldom written: each node has a copy. */
+/** Unique across all accounts, small, seldom written: each node has a copy. */
 export const referenceTables = ['account_names', 'users']
 
-/** By account, the rows of an account together. Tables come after those that they refer to. */
+/** Distributed by account: the rows of an account stay together. Tables come after those that they refer to. */
 export const distributedTables = [
   'accounts',
   'api_keys',
@@ -38,11 +38,11 @@ export const distributedTables = [
   'idempotency_keys',
 ]
 
-/** So many nodes can share the accounts. */
+/** At most this many nodes can share the accounts. */
 const shardCount = 32
 const oldestCitus = 13
 
-/** Settings of the service's sessions that change answers or plans: other nodes have them from the role. */
+/** Session settings of the service that change results or plans: other nodes get them from the role. */
 const roleSettings = {
   timezone: 'UTC',
   datestyle: 'ISO, YMD',
@@ -55,8 +55,8 @@ const roleSettings = {
 
 /**
  * Distributes the tables of a migrated database, empty or filled, that are not distributed yet, in one transaction: an
- * interrupted run has distributed nothing. `client` is the owner of the tables. Calls `onTable` before each table, which
- * may take long. Throws StartupError if the database cannot be distributed now, and says what to do.
+ * interrupted run distributes nothing. `client` connects as the owner of the tables. Calls `onTable` before each table,
+ * which may take long. Throws a StartupError that says what to do if the database cannot be distributed now.
  */
 export async function distribute(
   client: pg.ClientBase,
@@ -69,12 +69,12 @@ export async function distribute(
   await rejectFewNodes(client)
   await rejectInUse(client)
   await client.query('begin')
-  // Else tables that refer to a reference table would become another kind of table, which cannot be distributed later.
+  // Otherwise tables that refer to a reference table would become a kind that cannot be distributed later.
   await client.query('set local citus.enable_local_reference_table_foreign_keys = off')
-  // Foreign keys to a reference table need one connection to each node.
+  // Foreign keys to a reference table require a single connection to each node.
   await client.query(`set local citus.multi_shard_modify_mode = 'sequential'`)
-  // Rows are moved to other nodes, now and whenever accounts are rebalanced, in the name of the owner. That is refused
-  // where row-level security is forced on the owner. It binds the role of the service in any case.
+  // Citus moves rows to other nodes as the owner, now and whenever accounts are rebalanced. It refuses if row-level
+  // security is forced on the owner. The service's role is bound by it in any case.
   for (const table of await listForced(client))
     await client.query(`alter table ${table} no force row level security`)
   for (const table of tables) {
@@ -85,7 +85,7 @@ export async function distribute(
   await client.query('commit')
 }
 
-/** Citus takes no subqueries in policies, which read the setting once for a statement and not for each row. */
+/** Citus allows no subqueries in policies; elsewhere they read the setting once per statement, not once per row. */
 async function simplifyPolicy(client: pg.ClientBase, table: string): Promise<void> {
   const column = ['account_names', 'accounts'].includes(table) ? 'id' : 'account_id'
   await client.query(
@@ -101,7 +101,7 @@ function distributionOf(table: string): string {
     : `create_distributed_table('${table}', 'account_id', colocate_with => 'accounts')`
 }
 
-/** Other nodes are reached as the role of the service. */
+/** Citus connects to other nodes as the service's role, so that role must be able to log in and carry the settings. */
 async function prepareRole(client: pg.ClientBase): Promise<void> {
   await client.query(`alter role ${applicationRole} login`)
   for (const [name, value] of Object.entries(roleSettings))
@@ -148,7 +148,6 @@ async function rejectFewNodes(client: pg.ClientBase): Promise<void> {
     )
 }
 
-/** A node of the cluster. */
 export interface Node {
   name: string
   is_coordinator: boolean
@@ -171,7 +170,7 @@ async function listForced(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** The tables that are not distributed yet, in their order. */
+/** The tables that are not distributed yet, in the order of the lists above. */
 async function listLocal(client: pg.ClientBase): Promise<string[]> {
   const rows = await select<{ name: string }>(
     client,

@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** A server that accepts connections may never answer: the start gives up after this time and says so. */
+/** A server that accepts connections may never respond: startup gives up after this time and says so. */
 export const connectionTimeoutMillis = 5000
 
 /**
- * Set for each connection, because they change what statements read, write or may do, and a server, a database or a role
- * may have others (`alter database ... set`). Settings that only make statements slower or less durable stay theirs.
+ * Set on each connection, because they change what statements read, write or may do, and a server, a database or a role
+ * may have other values (`alter database ... set`). Settings that only affect speed or durability are left alone.
  */
 export const sessionSettings = {
   timezone: 'UTC',
@@ -26,12 +26,12 @@ export const sessionSettings = {
   idle_session_timeout: 0,
 }
 
-/** The URL of a database with `sessionSettings`, whatever the settings of its server are. */
+/** Returns the URL with `sessionSettings`, which override the settings of the server. */
 export function withOwnSettings(url: string): string {
   return withSessionSettings(url, sessionSettings)
 }
 
-/** The URL with `-c name=value` for each setting, after the options that it has already. */
+/** Returns the URL with `-c name=value` for each setting, after any options that it has already. */
 export function withSessionSettings(
   url: string,
   settings: Record<string, string | number>,
@@ -46,7 +46,7 @@ export function withSessionSettings(
 /** White space separates options. */
 const escaped = (value: string | number) => String(value).replace(/[\\\s]/g, '\\$&')
 
-/** Runs `work` on a connection of its own. If the connection breaks, its statements fail and the process lives on. */
+/** Runs `work` on its own connection. If that breaks, its statements fail and the process keeps running. */
 export async function onOneConnection<T>(
   url: string,
   work: (client: pg.Client) => Promise<T>,
@@ -62,21 +62,21 @@ export async function onOneConnection<T>(
 }
 
 /**
- * A file of a job is one long transaction: only statements are limited. Set by name, because servers before PostgreSQL 17
- * refuse a connection that names it.
+ * A job loads a file in one long transaction, so only statements are limited. Set after connecting, because servers
+ * before PostgreSQL 17 refuse a connection that names the setting.
  */
 const withoutTransactionTimeout = `
   if current_setting('transaction_timeout', true) <> '0' then set transaction_timeout = 0; end if;`
 
-/** Once a second the server looks whether the client of a running statement is still there, if its system can tell. */
+/** Once a second the server checks whether a running statement's client is still there, if its system can tell. */
 const withClientChecks = `
   begin set client_connection_check_interval = 1000; exception when others then null; end;`
 
-/** A standby accepts no writes, nor does a database that may not grow. */
+/** A standby accepts no writes, nor does a database that was made read-only, perhaps because it may not grow. */
 const findReadOnly = `
   select current_setting('in_hot_standby') = 'on' or current_setting('default_transaction_read_only') = 'on' as is_so`
 
-/** Prepares a connection of a migration: one that breaks fails its statements and not the process. */
+/** Prepares a connection for migrations: if it breaks, its statements fail, not the process. */
 export async function prepareConnection(client: pg.ClientBase): Promise<void> {
   client.on('error', () => undefined)
   await client.query(`do $$ begin ${withoutTransactionTimeout} end $$`)
@@ -85,7 +85,7 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
 const readOnly = new WeakSet<pg.ClientBase>()
 
 /**
- * Prepares a connection of a pool within `timeoutMs`, and notes whether the server accepts only reads. Without a
+ * Prepares a connection of a pool within `timeoutMs`, and records whether the server accepts only reads. Without a
  * listener for errors, a connection that breaks in a transaction would end the process.
  */
 export async function preparePooled(client: pg.ClientBase, timeoutMs: number): Promise<void> {
@@ -102,8 +102,8 @@ export async function preparePooled(client: pg.ClientBase, timeoutMs: number): P
 }
 
 /**
- * Closes a read-only connection after its use. The address may lead to the primary by now, or the database may accept
- * writes again: a connection that is kept would fail every write and answer old data.
+ * Makes a read-only connection close after its use. By then the address may lead to the primary, or the database may
+ * accept writes again: a connection that is kept would fail every write and return old data.
  */
 export function releasingReadOnly(client: pg.PoolClient): pg.PoolClient {
   const { release } = client

@@ -13,7 +13,7 @@ export class CopySource {
   }
 }
 
-/** pg's message after `query_timeout`. It leaves the connection open, where each further statement would wait, too. */
+/** pg's message after `query_timeout`. pg leaves the connection open, where all further statements would wait. */
 const timedOut = 'Query read timeout'
 
 /** How long a client may take to fetch the rows, and so hold a connection. */
@@ -23,8 +23,8 @@ const copyOutMs = 600_000
 export class CopyTarget {}
 
 /**
- * A client that streams a CopySource into `copy ... from stdin`, and returns one row `{ stream }` for `copy (...) to stdout`,
- * so that COPY runs in a transaction of the query builder like any other statement.
+ * A client that streams a CopySource into `copy ... from stdin`, and returns one row `{ stream }` for `copy (...) to
+ * stdout`, so that COPY runs in a transaction of the query builder like any other statement.
  */
 export class CopyingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg, passed on as they come.
@@ -70,7 +70,7 @@ export class CopyingClient extends pg.Client {
       .replace(/ \$\d+$/, '')
       .replace(/\$(\d+)/g, (_, place: string) => literal(values[Number(place) - 1]))
     const stream = super.query(copyTo(select))
-    // Unread rows can be dropped only with their connection.
+    // Unread rows can be discarded only by closing the connection.
     stream.once('close', () => {
       if (stream.readableEnded) return
       stream.on('error', () => undefined)
@@ -80,7 +80,7 @@ export class CopyingClient extends pg.Client {
   }
 }
 
-/** A parameter as SQL; all but numbers are texts, as the statements cast them. */
+/** A parameter as an SQL literal; all but numbers and null are text, which the statements cast. */
 function literal(value: unknown): string {
   if (value === null || typeof value === 'number') return String(value)
   const text = Array.isArray(value) ? arrayLiteral(value) : String(value)
@@ -89,7 +89,7 @@ function literal(value: unknown): string {
 
 const chunkLength = 64 * 1024
 
-/** Rows as COPY text in chunks; other requests run between two chunks. */
+/** Yields rows as COPY text in chunks; other requests run between chunks. */
 export async function* copyText<T>(
   rows: readonly T[],
   line: (row: T) => string,
@@ -105,7 +105,7 @@ export async function* copyText<T>(
   if (chunk !== '') yield chunk
 }
 
-/** A value as a field of COPY text. */
+/** Escapes a value as a field of COPY text. */
 export function copyField(value: string | number | boolean | null): string {
   if (value === null) return '\\N'
   if (typeof value !== 'string') return String(value)
@@ -116,7 +116,7 @@ function escaped(character: string): string {
   return { '\\': '\\\\', '\t': '\\t', '\n': '\\n' }[character] ?? '\\r'
 }
 
-/** The fields of a line of COPY text, null for NULL. */
+/** Splits a line of COPY text into fields, null for NULL. */
 export function readCopyLine(line: string): (string | null)[] {
   const fields = line.split('\t')
   return line.includes('\\') ? fields.map(readCopyField) : fields

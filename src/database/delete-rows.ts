@@ -8,7 +8,7 @@ type KeyedRows =
   | { table: 'competitor_prices'; account: number; key: 'hash' }
   | { table: 'agreements'; account: number; key: 'key_hash' }
 
-/** Deletes the rows that meet a condition, locked in the order of upserts. Returns how many there were. */
+/** Deletes the rows that meet a condition, locking them in the order of upserts. Returns their number. */
 export async function deleteInOrder(
   trx: Trx,
   { table, account, key }: KeyedRows,

@@ -15,7 +15,7 @@ export class TransactionNotStarted extends Error {
   }
 }
 
-/** The connection broke during the commit: nobody knows whether the changes are there. */
+/** The connection broke during the commit: it is unknown whether the changes were made. */
 export class CommitInDoubt extends Error {
   constructor(cause: unknown) {
     super('the connection broke at the commit', { cause })
@@ -31,7 +31,7 @@ export class AccountMissing extends Error {
 
 const unavailable = [ConnectionFailed, TransactionNotStarted, CommitInDoubt]
 
-/** What an error of pg says, beside its message. */
+/** The fields of a pg error, besides its message. */
 interface Fault {
   code?: string
   routine?: string
@@ -40,14 +40,14 @@ interface Fault {
 
 const faultOf = (error: unknown): Fault => (error ?? {}) as Fault
 
-/** Codes of the system have no digit (EPIPE). */
+/** System error codes such as EPIPE have no digit. */
 const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/
 
 function isSqlState(code: unknown): code is string {
   return typeof code === 'string' && sqlState.test(code)
 }
 
-/** The SQLSTATE of an error of PostgreSQL, or of its cause. */
+/** Returns the SQLSTATE of a PostgreSQL error, or of its cause. */
 export function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code } = faultOf(error)
@@ -56,34 +56,35 @@ export function sqlStateOf(error: unknown): string | undefined {
 
 /** Connection, resources, disk, shutdown, locks, timeouts, read-only server, serialization failure, deadlock. */
 const transientStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
-/** Failures of the socket and of the name look-up. */
+/** Failures of sockets and name look-ups. */
 const socketCodes = /^(E(CONN|PIPE|TIMEDOUT|HOST|NET|AI_AGAIN)|ENOTFOUND)/
-/** Failures of pg, its pool and Kysely, which have no code. */
+/** Failures of pg, its pool and Kysely, whose errors have no code. */
 const driverMessages =
   /^(Connection terminated|timeout e(xceeded when trying to connect|xpired)|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool after calling end|driver has already been destroyed|Postgres connection has been discarded)/
-/** pg-boss failed to read its queues when it started; it reads them again by itself. */
+/** pg-boss failed to read its queues when it started; it retries on its own. */
 const unreadQueues = 'Queue cache is not initialized'
 
-/** Whether the database is away, full, locked or too slow now, which passes without anybody's help. */
+/** Whether the database is unreachable, full, locked or too slow now, which passes without intervention. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined) return driverMessages.test(error.message)
-  // The file of a Unix socket is gone while the server is.
+  // The file of a Unix socket does not exist while the server is down.
   if (code === 'ENOENT') return syscall === 'connect'
   if (code === 'ERR_ASSERTION') return error.message === unreadQueues
   return isSqlState(code) ? transientStates.test(code) : socketCodes.test(code)
 }
 
-/** Whether the same work may succeed later: the error is transient, or an operator can end its cause. */
+/** Whether the same work may succeed later: the error is transient, or an operator can remove its cause. */
 export function isUnavailable(error: unknown): boolean {
   if (unavailable.some((kind) => error instanceof kind)) return true
   return isTransient(error) || isRevoked(error) || isOutdatedPlan(error) || isUnwritable(error)
 }
 
 /**
- * States of rights or tables that an operator has taken away (tables of a schema that may not be used look absent). With
- * these routines PostgreSQL reports a fault of ours: a row that a policy refuses, a table that a statement does not read.
+ * SQLSTATEs of privileges or tables that an operator has taken away (tables of an inaccessible schema look absent).
+ * With these routines PostgreSQL reports a bug of the service instead: a row that a policy refuses, a table that a
+ * statement does not read.
  */
 const ownRoutines: Record<string, string> = {
   '42501': 'ExecWithCheckOptions',
@@ -96,7 +97,7 @@ function isRevoked(error: unknown): boolean {
   return own !== undefined && routine !== own
 }
 
-/** PostgreSQL has no code for a used-up quota or file size limit (EDQUOT, EFBIG): only its writing routine tells. */
+/** No SQLSTATE stands for a used-up quota or file size limit (EDQUOT, EFBIG): only the writing routine reveals it. */
 const writingRoutines = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
 
 function isUnwritable(error: unknown): boolean {
@@ -104,7 +105,7 @@ function isUnwritable(error: unknown): boolean {
   return code === 'XX000' && writingRoutines.test(routine)
 }
 
-/** Whether a prepared statement returns other types since a migration: its connection is of no use any more. */
+/** Whether a migration has changed the result types of a prepared statement, which makes its connection useless. */
 export function isOutdatedPlan(error: unknown): boolean {
   const { code, routine } = faultOf(error)
   return code === '0A000' && routine === 'RevalidateCachedQuery'
@@ -135,7 +136,7 @@ export function isAccountMissing(error: unknown): boolean {
   )
 }
 
-/** A distributed database names it in the message only, with the number of its shard. */
+/** A distributed database names the constraint only in the message, followed by the number of its shard. */
 const namedInMessage = /constraint "(.+?)(?:_\d{6,})?"/
 
 function violatedConstraint(error: unknown): string | undefined {
@@ -144,7 +145,7 @@ function violatedConstraint(error: unknown): string | undefined {
   return constraint || namedInMessage.exec((error as Error).message)?.[1]
 }
 
-/** What a log may hold of an error. */
+/** The parts of an error that may be logged. */
 export interface LoggableError {
   [key: string]: unknown
   type: string
@@ -152,14 +153,14 @@ export interface LoggableError {
   stack: string
 }
 
-/** pg-boss reports copies of errors. */
+/** pg-boss reports copies of errors, which need not be instances of Error. */
 function isLikeAnError(error: unknown): error is Error & Record<string, unknown> {
   return typeof error === 'object' && error !== null && 'message' in error
 }
 
 /**
- * An error without row values: those of PostgreSQL carry them in `detail`, `where`, `hint` and `internalQuery`, and data
- * exceptions (class 22) in the message.
+ * Returns an error without row values: PostgreSQL errors carry them in `detail`, `where`, `hint` and `internalQuery`,
+ * and data exceptions (class 22) in the message.
  */
 export function loggableError(error: unknown): LoggableError {
   if (!isLikeAnError(error)) return { type: typeof error, message: 'not an error', stack: '' }

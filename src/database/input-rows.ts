@@ -14,7 +14,7 @@ export interface InputColumn<T> {
   value: (row: T) => InputValue
 }
 
-/** The columns of `T`, for rows that each hold a `T`. */
+/** Adapts columns of `T` to rows that each hold a `T`. */
 export function columnsOf<Row, T>(
   columns: InputColumn<T>[],
   of: (row: Row) => T,
@@ -23,17 +23,17 @@ export function columnsOf<Row, T>(
 }
 
 /**
- * From so many rows on, COPY into a temporary table, because its text is made in small pieces. At 10,000 rows array
- * parameters are 14 % faster for prices, and 3 % for sales.
+ * This many rows or more are sent by COPY into a temporary table, because its text is made in small pieces. At 10,000
+ * rows array parameters are 14 % faster for prices, and 3 % for sales.
  */
 const copyRowsMin = 12_000
 
-/** Above so many rows, other requests run between two columns. */
+/** Above this many rows, other requests run between two columns. */
 const rowsAtOnce = 1000
 
 /**
- * Rows as a FROM item called `input` with these columns: one array parameter a column or, for many rows, COPY into a table
- * that is dropped at commit; one of the same name is replaced.
+ * Returns rows as a FROM item named `input` with these columns: one array parameter per column or, from 12,000 rows on,
+ * COPY into a table that is dropped at commit. A table of the same name is replaced.
  */
 export async function inputRows<T>(
   trx: Trx,
@@ -53,18 +53,17 @@ export async function inputRows<T>(
   return sql`${table} as input`
 }
 
-/** SQL of a column of the rows to insert. */
+/** Returns the SQL of a column in the rows to insert. */
 type ColumnSql = (name: string) => RawBuilder<unknown>
 
-/** The rows of an INSERT. */
 export interface InsertRows {
-  /** A FROM item of them called `input`. */
+  /** A FROM item with the rows, named `input`. */
   from: RawBuilder<unknown>
   /** SQL of the values to insert: the expressions for each row. */
   rows: (expressions: (column: ColumnSql) => RawBuilder<unknown>[]) => RawBuilder<unknown>
 }
 
-/** The rows of a FROM item called `input`. */
+/** Makes the rows of an INSERT from a FROM item named `input`. */
 export function selectedRows(from: RawBuilder<unknown>): InsertRows {
   return {
     from,
@@ -72,10 +71,13 @@ export function selectedRows(from: RawBuilder<unknown>): InsertRows {
   }
 }
 
-/** A cluster copies the rows of a SELECT to the node, and commits in two phases. VALUES it passes on. */
+/**
+ * Up to this many rows are sent as VALUES, which a cluster passes on; it copies the rows of a SELECT to the node, and
+ * commits in two phases.
+ */
 const valuesMax = 8
 
-/** The rows of an INSERT. */
+/** Makes the rows of an INSERT: as VALUES for 1 to 8 rows, else from `inputRows`. */
 export async function insertRows<T>(
   trx: Trx,
   columns: InputColumn<T>[],
@@ -99,9 +101,8 @@ export async function insertRows<T>(
 }
 
 /**
- * Rows as a FROM item called `input`, by array parameters. A value that is the same in all rows (a currency, a country) is
- * sent once. The first column is always unnested: it makes
- * the rows.
+ * Returns rows as a FROM item named `input`, from array parameters. A value that is the same in all rows (a currency, a
+ * country) is sent once. The first column is always unnested: it makes the rows.
  */
 export async function unnestedRows<T>(
   columns: InputColumn<T>[],

@@ -8,10 +8,12 @@ import { StartupError } from './errors.ts'
 
 const migrationFolder = path.resolve(import.meta.dirname, '../../migrations')
 
-/** A process that is paused in a migration gives its locks up to the others. */
+/** A process that is paused in a migration loses its locks after this time. */
 const pausedMs = 60_000
 
-/** Migrates the database of `url`, whose user owns the tables. Several processes may do so at once. Throws StartupError. */
+/**
+ * Migrates the database of `url`, whose user owns the tables. Processes may do so concurrently. Throws StartupError.
+ */
 export async function migrate(url: string): Promise<void> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -34,7 +36,7 @@ export async function migrate(url: string): Promise<void> {
   }
 }
 
-/** Texts are Unicode; other encodings lack most of its letters. */
+/** Texts are Unicode, and other encodings lack most of its characters. */
 async function rejectOtherEncodings(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ encoding: string }>`
     select current_setting('server_encoding') as encoding`.execute(db)
@@ -48,7 +50,7 @@ async function rejectOtherEncodings(db: Kysely<unknown>): Promise<void> {
 /** Migrations of versions before the first release have four digits. */
 const beforeFirstRelease = /^0\d{3}_/
 
-/** An older or newer version migrated the database, or another program that uses Kysely. */
+/** The error for a database that an older or newer version, or another program using Kysely, has migrated. */
 function unknownMigration(error: unknown): StartupError | undefined {
   const { message } = error as Error
   const [, name] = /^corrupted migrations: .* (\S+) is missing$/.exec(message) ?? []
@@ -60,13 +62,13 @@ function unknownMigration(error: unknown): StartupError | undefined {
   )
 }
 
-/** Two processes that grant the same right at the same time fail: they do it one after the other. */
+/** Processes that grant the same right at the same time fail, so they take turns. */
 const lock = 0x6f776e72
 
-/** In these the owner sees the rows of all accounts: to create accounts, count jobs and remove what has expired. */
+/** Tables in which the owner sees the rows of all accounts: to create accounts, count jobs and remove expired rows. */
 const tablesOfAll = ['account_names', 'accounts', 'users', 'jobs', 'idempotency_keys']
 
-/** Creates the role of the service if there is none, and lets the user of the database act as it. */
+/** Creates the service's role if it does not exist, and lets the database user act as it. */
 async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> {
   await inOrder(db, async (trx) => {
     await sql`
@@ -95,7 +97,7 @@ async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> {
   })
 }
 
-/** Rows are staged in temporary tables, which a database may allow to its owner only. */
+/** Rows are staged in temporary tables, which a database may allow only to its owner. */
 async function grantTemporary(trx: Kysely<unknown>): Promise<void> {
   await sql`
     do $$ begin
@@ -112,8 +114,8 @@ async function grantTemporary(trx: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Gives the owner of the tables the rights that the migrations gave to the user that ran them. A dump may be restored for
- * another owner (`pg_restore --no-owner`), which could not create accounts or remove what has expired.
+ * Gives the owner of the tables the rights that the migrations gave to the user who ran them. A dump may be restored
+ * for another owner (`pg_restore --no-owner`), who could not create accounts or remove expired rows.
  */
 async function ensureOwner(db: Kysely<unknown>): Promise<void> {
   await inOrder(db, async (trx) => {

@@ -8,7 +8,7 @@ export interface NodeState {
   isUp: boolean
 }
 
-/** The nodes that hold rows, and whether the first one reaches them; none for a plain PostgreSQL. */
+/** Returns the nodes that hold rows, and whether the node of `db` reaches them; none for a plain PostgreSQL. */
 export async function findNodes(db: Database): Promise<NodeState[]> {
   const { rows } = await sql<{ isCluster: boolean }>`
     select to_regclass('pg_catalog.pg_dist_node') is not null as "isCluster"`.execute(db)

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Trx } from './pool.ts'
 
 /**
- * Whether a table has rows of the account. It asks for the first in the order of the primary key: for any row
- * the planner chooses to read the table from its start, with all rows of other accounts that lie before.
+ * Whether a table has rows of the account. Asks for the first by primary key: asked for any row, the planner would read
+ * the table from its start, past all earlier rows of other accounts.
  */
 export async function hasRows(
   trx: Trx,
@@ -17,7 +17,6 @@ export async function hasRows(
   return rows.length > 0
 }
 
-/** The tables of upserts. */
 export type UpsertedTable = 'products' | 'sales' | 'competitor_prices' | 'agreements'
 
 /** How many rows of an account, a price list or a plan were loaded into a table. */
@@ -34,12 +33,12 @@ export interface Load {
   rows: number
 }
 
-/** Fewer are left to autovacuum. */
+/** Fewer rows are left to autovacuum. */
 const analyzedMin = 100
 
 /**
- * Analyzes a table if the planner cannot know the rows that were loaded; costs next to nothing otherwise. It would take them
- * for none, and compare each with all rows of another table, for minutes.
+ * Analyzes a table if the planner cannot know the loaded rows; costs next to nothing otherwise. Without this the
+ * planner assumes none, and compares each with all rows of another table, for minutes.
  */
 export async function analyzeLoaded(trx: Trx, { table, column, value, rows }: Load): Promise<void> {
   if (rows < analyzedMin) return
@@ -56,10 +55,10 @@ export function analyzeUpserted(
   return analyzeLoaded(trx, { table, column: 'account_id', value: account, rows })
 }
 
-/** Memory for a sort or a hash of a hundred thousand rows, and more. */
+/** Enough memory for a sort or a hash of a hundred thousand rows or more. */
 const largeMemory = '64MB'
 
-/** Gives the statements of a transaction memory for many rows. */
+/** Raises `work_mem` to 64 MB until the transaction ends. */
 export async function useLargeMemory(trx: Trx): Promise<void> {
   await sql.raw(`set local work_mem = '${largeMemory}'`).execute(trx)
 }

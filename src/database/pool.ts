@@ -4,7 +4,7 @@ import type { DB } from '../../generated/database.d.ts'
 import { preparePooled, releasingReadOnly, withSessionSettings } from './connection-setup.ts'
 import { ConnectionFailed } from './errors.ts'
 
-/** PostgreSQL waits twice for a row that others want, for its place in the line and for the row: 2.5 seconds in all. */
+/** PostgreSQL waits twice for a contended row, for its place in line and for the row: 2.5 seconds in all. */
 export const requestLockTimeoutMs = 1250
 
 /** The role that requests and jobs run as: neither owner nor superuser, so that row-level security binds it. */
@@ -14,7 +14,7 @@ export type Database = Kysely<DB>
 export type Trx = Transaction<DB>
 
 export interface PoolOptions {
-  /** Only reads are sent there, so that a server that accepts no writes serves them. */
+  /** Only reads are sent to this pool, so that a server that accepts no writes can serve it. */
   isReplica?: boolean
   /** How long a transaction may be idle; 10 seconds by default. */
   idleTimeoutMs?: number
@@ -25,8 +25,8 @@ export interface PoolOptions {
   acquireTimeoutMs: number
   statementTimeoutMs: number
   /**
-   * After this time without an answer a statement fails and its connection is closed, as when the network is silent. Left
-   * out where statements may take longer: TCP keepalive notices there.
+   * After this time without a response, as when the network is silent, a statement fails and its connection is closed.
+   * Left out where statements may take longer: there TCP keepalive notices.
    */
   queryTimeoutMs?: number | undefined
   lockTimeoutMs: number
@@ -66,10 +66,10 @@ function poolOf(db: Database): OpenPool {
   return open
 }
 
-/** A connection of the pool, to be released by its caller. Throws ConnectionFailed. */
+/** Takes a connection from the pool; the caller releases it. Throws ConnectionFailed. */
 export const takeConnection = (db: Database): Promise<pg.PoolClient> => poolOf(db).connect()
 
-/** How long a statement of this database waits for a lock. */
+/** How many milliseconds a statement of this database waits for a lock. */
 export const lockTimeoutOf = (db: Database): number => poolOf(db).lockTimeoutMs
 
 /** Reports a statement that did not go through Kysely, which reports the others. */
@@ -77,7 +77,7 @@ export function reportStatement(db: Database, done: StatementDone): void {
   poolOf(db).onStatement?.(done)
 }
 
-/** How busy the connections of a database are now. */
+/** How busy the connections of a database are. */
 export function poolUse(db: Database): PoolUse {
   const { totalCount, idleCount, waitingCount, options } = poolOf(db).pool
   return { inUse: totalCount - idleCount, max: options.max, waiting: waitingCount }
@@ -93,18 +93,18 @@ export async function endDatabase(db: Database): Promise<void> {
   if (!pool.ending) await pool.end()
 }
 
-/** Opens a pool whose connections run as the application role and within time limits. `url` is that of a DatabaseServer. */
+/** Opens a pool whose connections run as the application role and within time limits. `url` is a DatabaseServer's. */
 export function openDatabase(url: string, options: PoolOptions): Database {
   const pool = new pg.Pool({
     connectionString: withSessionSettings(url, {
       role: applicationRole,
       // Data is cached or on flash: the planner must not read a whole table to save random reads.
       random_page_cost: 1.1,
-      // The planner takes a list that was just loaded for one row and would compare each key with each kept row.
+      // The planner assumes that a list just loaded has one row, and would compare each key with each materialized row.
       enable_material: 'off',
-      // A distributed database passes `set local` on to its shards, whose policies read the account; others ignore it.
+      // A distributed database passes `set local` on to its shards, whose policies need it; others ignore this setting.
       'citus.propagate_set_commands': 'local',
-      // A node that has vanished is noticed in a second and not in thirty.
+      // A node that has vanished is noticed after one second instead of thirty.
       'citus.node_connection_timeout': 1000,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
@@ -116,7 +116,7 @@ export function openDatabase(url: string, options: PoolOptions): Database {
     Client: options.client,
     connectionTimeoutMillis: options.acquireTimeoutMs,
     query_timeout: options.queryTimeoutMs,
-    // 10 probes follow, one a second: a connection that waits for an answer is closed 20 s after the network falls silent.
+    // 10 probes follow, one a second: a waiting connection is closed 20 s after the network falls silent.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser },
@@ -158,7 +158,7 @@ function reporting(onStatement: (done: StatementDone) => void): (event: LogEvent
     onStatement({ text: query.sql, ms, ...('error' in event && { error: event.error }) })
 }
 
-/** By type id: dates stay text (a Date would move days), ids and decimals become numbers. */
+/** By type OID: dates stay text (a Date could shift the day), ids and decimals become numbers. */
 const parsers = new Map<number, (text: string) => unknown>([
   [pg.types.builtins.DATE, (text) => text],
   [pg.types.builtins.INT8, parseSafeInteger],
@@ -179,7 +179,7 @@ function parseSafeInteger(text: string): number {
   return value
 }
 
-/** bigint[] and numeric[] of one dimension, `{1,NULL,3}`. */
+/** Parses bigint[] and numeric[] of one dimension, such as `{1,NULL,3}`. */
 function parseArray(parse: (text: string) => number) {
   return (text: string) =>
     text === '{}'

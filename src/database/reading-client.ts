@@ -6,16 +6,17 @@ import { isInFailedTransaction, isOutdatedPlan, TransactionNotStarted } from './
 const commitWaitMs = 1
 
 /**
- * A client for read-only transactions. It sends `begin` with the `set local` that follows, and waits for neither of them nor
- * for `commit`: a read takes one round trip instead of four. The `commit` of a read is sent with the `begin` of the next, so
- * that PostgreSQL wakes once a read. A `begin` that fails fails all statements of its transaction. They see one snapshot,
- * that of the first statement. Frequent statements are prepared: parsing one takes as long as reading a price.
+ * A client for read-only transactions. It sends `begin` with the `set local` that follows, and waits for neither of
+ * them nor for `commit`: a read takes one round trip instead of four. The `commit` of a read is sent with the `begin`
+ * of the next, so that PostgreSQL wakes up once per read. If `begin` fails, so do all statements of its transaction. A
+ * transaction sees one snapshot, taken by its first statement. Frequent statements are prepared: parsing one takes as
+ * long as reading a price.
  */
 export class ReadingClient extends pg.Client {
   #isCorked = false
   #isDue = false
   #timer: NodeJS.Timeout | undefined
-  /** Why the transaction did not start: its statements, sent already, ran outside of it and saw no account. */
+  /** Why the transaction did not start: its statements, already sent, ran outside of it and saw no account. */
   #beginError: Error | null = null
 
   constructor(config: pg.ClientConfig) {
@@ -40,15 +41,15 @@ export class ReadingClient extends pg.Client {
     const callback = (error: Error | null) => {
       this.#beginError ??= isInFailedTransaction(error) ? new TransactionNotStarted(error) : error
     }
-    // A distributed database passes `set local` on to its shards only if it is alone in its text.
+    // A distributed database passes `set local` on to its shards only if it is the whole text.
     for (const text of ['begin isolation level repeatable read, read only', settings])
       super.query(Object.assign(new pg.Query(text), { callback }))
     return Promise.resolve({ command: 'BEGIN', rows: [] })
   }
 
   /**
-   * Joins messages into one write: each write takes as long as reading a price. It does not wait for the event loop, or the
-   * database would be idle while the process is busy.
+   * Joins messages into one write: each write takes as long as reading a price. It does not wait for the event loop;
+   * otherwise the database would be idle while the process is busy.
    */
   #writeTogether(): void {
     this.#cork()
@@ -77,7 +78,7 @@ export class ReadingClient extends pg.Client {
     this.#isDue = false
   }
 
-  /** Makes the pg.Query itself: pg copies a query config first, which takes longer than all the rest. */
+  /** Makes the pg.Query directly: pg would copy a query config first, which takes longer than all the rest. */
   #sendStatement(text: string, values: unknown[] = []): Promise<pg.QueryResult> {
     const name = values.length > 0 ? nameOf(text) : undefined
     return new Promise((resolve, reject) => {
@@ -110,7 +111,7 @@ export class ReadingClient extends pg.Client {
 const names = new Map<string, string>()
 const uses = new Map<string, number>()
 
-/** A prepared statement takes 125 kB of a session. Wildcards of five accounts made 550 texts in 20 minutes. */
+/** A prepared statement takes 125 kB per session. Wildcards of five accounts made 550 texts in 20 minutes. */
 const namesMax = 100
 /** Rare statements must not take the names of frequent ones. */
 const usesMin = 10

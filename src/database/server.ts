@@ -23,7 +23,7 @@ export interface DatabaseServer {
   stop(): Promise<void>
 }
 
-/** A statement that fails is in the log or the answer of the service; nobody rotates the log of the embedded server. */
+/** Failed statements appear in the log or the response of the service, and nobody rotates the embedded server's log. */
 const settingsOfEmbedded = { log_min_messages: 'log' }
 
 /** Starts the embedded PostgreSQL, or uses that of DATABASE_URL. Throws StartupError. */
@@ -45,7 +45,7 @@ export async function openDatabaseServer(config: Config): Promise<DatabaseServer
   return { url, isEmbedded: true, died: postgres.died, stop: postgres.stop }
 }
 
-/** For the certificates that the URL names: pg says of a missing one only that it is missing. */
+/** Checks the certificates that the URL names: pg says of a missing file only that it is missing. */
 function rejectUnreadableFiles(url: string): void {
   for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
     const path = new URL(url).searchParams.get(name)
@@ -57,7 +57,7 @@ function rejectUnreadableFiles(url: string): void {
   }
 }
 
-/** The same server, another database. */
+/** Returns the URL of another database on the same server. */
 export function databaseUrl(url: string, database: string): string {
   const result = new URL(url)
   result.pathname = `/${database}`
@@ -80,11 +80,11 @@ function isDuplicate(error: unknown): boolean {
 }
 
 /**
- * Throws StartupError where something between (a pooler) accepts connections without the settings that they carry. One of
- * them is the role: without it statements run as the owner, which may read all accounts.
+ * Throws StartupError if something in between (a pooler) drops the settings that connections carry. One of them is the
+ * role: without it statements run as the owner, who may read all accounts.
  */
 export async function rejectLostSettings(url: string): Promise<void> {
-  // The server may have the other settings by chance, and some poolers pass on the names that they know.
+  // A random mark: the server may have the other settings by chance, and some poolers pass on the names that they know.
   const mark = { 'app.connection': randomUUID() }
   const { rows } = await onOneConnection(withSessionSettings(url, mark), (client) =>
     client.query(
@@ -102,8 +102,8 @@ export async function rejectLostSettings(url: string): Promise<void> {
 const pauseMs = 250
 
 /**
- * Runs `work` again while the database is away, for at most `seconds`: it may start beside the service. Other errors are
- * thrown at once. `onWait` gets the first error.
+ * Repeats `work` while the database is unreachable, for at most `seconds`: it may start beside the service. Other
+ * errors are thrown immediately. `onWait` gets the first error.
  */
 export async function whenAvailable<T>(
   work: () => Promise<T>,

@@ -43,8 +43,8 @@ export async function stageRows(
 }
 
 /**
- * The first `max` rows that differ from an earlier row with the same key; undefined if no key is repeated. Rows are compared
- * as texts: 1.0 and 1.00 differ, while a `jsonb` has one text for every order of its keys.
+ * Returns the first `max` rows that differ from the first row with the same key; undefined if no key is repeated. Rows
+ * are compared as text: 1.0 and 1.00 differ, while a `jsonb` has one text for every order of its keys.
  */
 export async function findRepeated(
   trx: Trx,
@@ -68,16 +68,16 @@ export async function findRepeated(
   return rows
 }
 
-/** A FROM item without a name: all staged rows. */
+/** A FROM item without an alias: all staged rows. */
 export const allStaged: RawBuilder<unknown> = sql`pg_temp.feed`
 
-/** A FROM item without a name: the first row of each key. */
+/** A FROM item without an alias: the first row of each key. */
 export function firstOfEachKey(key: readonly string[]): RawBuilder<unknown> {
   const keys = keysOf(key)
   return sql`(select distinct on (${keys}) * from pg_temp.feed order by ${keys}, position)`
 }
 
-/** Keeps the first row of each key. */
+/** Deletes all but the first row of each key. */
 export async function deleteRepeated(trx: Trx, key: readonly string[]): Promise<void> {
   await sql`
     delete from pg_temp.feed where position in (
@@ -95,8 +95,8 @@ export function stagedRows(trx: Trx, key: readonly string[]): StagedRows {
 }
 
 /**
- * Runs an upsert that returns `created` for each row that it writes. Rows that are not created count as updated; those that
- * it does not write count as unchanged as well.
+ * Runs an upsert that returns `created` for each row that it writes. Rows that are not created count as updated; those
+ * that it does not write also count as unchanged.
  */
 export async function upsertStaged(
   { trx, count }: StagedRows,
@@ -120,7 +120,7 @@ export interface WrittenRows {
 
 export type UpsertedRows = Record<'created' | 'updated', WrittenRows>
 
-/** Runs an upsert that returns `key`, `id` and `created` of rows, and returns those for which `reported` is true. */
+/** Runs an upsert that returns `key`, `id` and `created` per row. Returns the rows for which `reported` is true. */
 export async function upsertKeys(
   trx: Trx,
   upsert: RawBuilder<unknown>,

@@ -3,15 +3,18 @@ import { AccountMissing } from './errors.ts'
 import type { Trx } from './pool.ts'
 
 /*
- * Two transactions that lock rows in different orders may deadlock. A statement that locks its rows in the order of their
- * keys shares the table with others of its kind. A transaction that writes rows as they come, in several statements, must
- * have the account's rows of the table for itself.
+ * Two transactions that lock rows in different orders may deadlock. A statement that locks its rows in key order shares
+ * the table with others of its kind. A transaction that writes rows as they come, in several statements, must have the
+ * account's rows of the table to itself.
  *
- * These rows have no foreign key to their account, which would be looked up for each: the lock is taken in the account's
- * row. So a distributed database takes it where the rows are, too.
+ * These rows have no foreign key to their account, because it would be checked for each row. Instead, the statement
+ * that takes the lock reads the account's row, so a distributed database takes the lock where the rows are.
  */
 
-/** Shares the table until the transaction ends. Waits for a transaction that has it for itself. Throws AccountMissing. */
+/**
+ * Shares the account's rows of the table until the transaction ends. Waits for a transaction that has taken them.
+ * Throws AccountMissing.
+ */
 export async function shareTable(trx: Trx, table: string, account: number): Promise<void> {
   const { rows } = await sql`
     select pg_advisory_xact_lock_shared(${lockOf(table, account)}) from accounts where id = ${account}`.execute(

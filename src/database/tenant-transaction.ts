@@ -10,7 +10,7 @@ const noticedWaitMs = 200
 const lockWaitMinMs = 250
 
 /**
- * Runs `work` in one transaction that sees and changes the account's rows only. Deadlocks, serialization failures,
+ * Runs `work` in one transaction that sees and changes only the account's rows. Deadlocks, serialization failures,
  * transactions that did not start and outdated plans are retried: `work` must have no effect outside the transaction.
  * Throws CommitInDoubt if the connection breaks at the commit.
  */
@@ -22,7 +22,7 @@ export function inAccount<T>(
   return inAccountSince(performance.now(), db, account, work)
 }
 
-/** `inAccount` for a request that has waited since `since` (`performance.now()`): it waits for locks so much less. */
+/** `inAccount` for a request that has waited since `since` (`performance.now()`), which shortens its wait for locks. */
 export async function inAccountSince<T>(
   since: number,
   db: Database,
@@ -31,14 +31,14 @@ export async function inAccountSince<T>(
 ): Promise<T> {
   let first: number | undefined = since
   return retrying(() => {
-    // A deadlock is found after a second: its victim gets the whole wait for locks again.
+    // A deadlock is found after a second: its victim gets the full wait for locks again.
     const began = first ?? performance.now()
     first = undefined
     return onceSince(began, db, account, work)
   })
 }
 
-/** `inAccount` without retries, for work that cannot start again, such as reading a file that arrives. */
+/** `inAccount` without retries, for work that cannot be repeated, such as reading a file as it arrives. */
 export function onceInAccount<T>(
   db: Database,
   account: number,
@@ -67,7 +67,7 @@ async function onceSince<T>(
   })
 }
 
-/** Runs `work` in a read-only transaction that sees one moment of the account. */
+/** Runs `work` in a read-only transaction that sees one snapshot of the account. */
 export async function readInAccount<T>(
   db: Database,
   account: number,
@@ -80,7 +80,7 @@ export async function readInAccount<T>(
   })
 }
 
-/** Runs the last part of a transaction; a deadlock rolls back to its beginning and retries it. */
+/** Runs the last part of a transaction. After a deadlock, rolls back to where that part began and retries it. */
 export async function retryingFromHere<T>(trx: Trx, work: () => Promise<T>): Promise<T> {
   await sql`savepoint here`.execute(trx)
   return retrying(work, () => sql`rollback to savepoint here`.execute(trx))
@@ -105,8 +105,8 @@ function isRetried(error: unknown): boolean {
 }
 
 /**
- * The wait for a seat counts as a wait for locks. A distributed database does not pass the settings of a session on: its
- * shards have that of the role, `requestLockTimeoutMs`.
+ * The wait for a seat counts as a wait for locks. A distributed database does not pass session settings on: its shards
+ * use the role's lock timeout, `requestLockTimeoutMs`.
  */
 async function setLockTimeout(trx: Trx, timeoutMs: number, waitedMs: number): Promise<void> {
   const leftMs =

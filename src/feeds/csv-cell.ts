@@ -1,13 +1,16 @@
 import type { RowSchema } from '../contract/document.ts'
 import { parseShort } from '../contract/json.ts'
 
-/** Reads a cell that is not empty, or returns its fault. A value of another type stays text; the validator refuses it. */
+/** Reads a nonempty cell, or returns its ValueFault. A cell of the wrong type stays text; the validator refuses it. */
 export type ReadCell = (cell: string) => unknown
 
 const plainNumber = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 const anyNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Brackets, because exact numbers are recognised only inside JSON. Undefined unless the cell is one value. */
+/**
+ * Parses a cell as JSON; undefined unless it is exactly one value. In brackets, because exact numbers are recognized
+ * only inside JSON.
+ */
 function parseCell(cell: string): unknown {
   const values = parseShort(`[${cell}]`)
   if (!Array.isArray(values)) return values
@@ -49,8 +52,8 @@ const readers: Record<string, ReadCell> = {
 }
 
 /**
- * The reader of a column's cells: text if the schema allows text, else a number, a boolean or JSON. A column of any type
- * holds JSON if its cell parses as JSON, else text.
+ * Returns the reader of a column's cells: text if the schema allows text, else a number, a boolean or JSON. In a column
+ * of any type, a cell that parses as JSON is JSON, `TRUE` is a boolean, and other cells are text.
  */
 export function cellReader({ type }: RowSchema): ReadCell {
   const types = [type ?? []].flat()
@@ -60,15 +63,15 @@ export function cellReader({ type }: RowSchema): ReadCell {
 }
 
 /**
- * A text that a spreadsheet may run as a formula, also after blanks and zero-width characters, which some programs drop,
- * and after apostrophes.
+ * Text that a spreadsheet may run as a formula, even after apostrophes, and after blanks and zero-width characters,
+ * which some programs drop.
  */
 const formula =
   /^'*(?:[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@＝＋－＠]|[\t\r\n])/u
 const spreadsheetNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 const special = /[",\r\n]/
 
-/** Puts an apostrophe before a text that a spreadsheet would run. Numbers stay as they are. */
+/** Puts an apostrophe before text that a spreadsheet would run as a formula. Numbers are left alone. */
 export function escapeFormula(text: string): string {
   return formula.test(text) && !spreadsheetNumber.test(text) ? `'${text}` : text
 }
@@ -78,7 +81,7 @@ export function unescapeFormula(cell: string): string {
   return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell
 }
 
-/** A record of CSV (RFC 4180). */
+/** Returns a CSV record (RFC 4180) with its CRLF. */
 export function csvLine(fields: readonly string[]): string {
   return `${fields.map((field) => (special.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',')}\r\n`
 }

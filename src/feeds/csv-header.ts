@@ -14,17 +14,20 @@ import { errorColumn, type RowShape } from './rows.ts'
 
 /** A column of a CSV file: where its value goes in the row, and how its cells are read. */
 interface Column {
-  /** One key, or the keys of an object and of what is in it: `prices.retail`. */
+  /** One key, or the keys of nested objects: `prices.retail`. */
   path: readonly string[]
   read: ReadCell
   /** The value of an empty cell; undefined leaves the key out. */
   empty: '' | undefined
 }
 
-/** Makes a row of its fields, or returns a fault that a JSON body could not have. */
+/** Makes a row from its fields, or returns a fault that a JSON body could not have. */
 export type ReadFields = (fields: readonly string[]) => object | ValueFault
 
-/** Returns the reader of rows under a header. Throws `invalid-request` with every unknown, repeated or missing column. */
+/**
+ * Returns the reader of rows under a header. Throws `invalid-request` with every unknown, repeated or missing column,
+ * and `malformed-file` for more than 10,000 columns.
+ */
 export function readHeader(header: readonly string[], shape: RowShape, line: number): ReadFields {
   const [first = ''] = header
   const noHeader = separatorLineFault(header)
@@ -43,12 +46,12 @@ export function readHeader(header: readonly string[], shape: RowShape, line: num
   return (fields) => findStray(fields, header, names.length) ?? readFields(fields, columns)
 }
 
-/** The number of columns up to the last one with a heading; a column `error` at the end does not count. */
+/** The number of columns up to the last one with a heading, not counting a column `error` at the end. */
 function headedColumns(header: readonly string[]): number {
   return header.findLastIndex((name) => name !== '' && name !== errorColumn) + 1
 }
 
-/** The index of the error from an earlier answer, or -1. It is the last field, also in a row with too many fields. */
+/** The index of the error from an earlier response, or -1. If `error` is the last column, it is the last field. */
 export function errorPlace(fields: readonly string[], header: readonly string[]): number {
   const column = header.indexOf(errorColumn)
   const isLast = column >= 0 && column === header.length - 1
@@ -69,7 +72,7 @@ function findStray(
   return undefined
 }
 
-/** Missing cells at the end of a row are empty. */
+/** Missing cells at the end of a row count as empty. */
 function readFields(
   fields: readonly string[],
   columns: readonly (Column | undefined)[],
@@ -85,7 +88,7 @@ function readFields(
   return row
 }
 
-/** Throws `invalid-request` for an unreadable header that uses another separator than commas. */
+/** Throws `invalid-request` for an unreadable header that uses a separator other than commas. */
 export function rejectSeparators(text: string, shape: RowShape, line: number): void {
   const find = columnFinder(shape)
   const hint = separatorHint(text, (name) => find(name) !== undefined)
@@ -100,7 +103,7 @@ function columnFinder({ columns, ignored, schema }: RowShape) {
 
 const saidTwice = new ValueFault('another column of the row says it, too')
 
-/** Sets a value. It is a fault if another column has set it, such as the price of all days beside that of one day. */
+/** Sets a value. Returns a fault if another column has set it, such as the price of all days beside that of one day. */
 function put(
   row: Record<string, unknown>,
   path: readonly string[],
@@ -109,7 +112,7 @@ function put(
   let place = row
   for (const [depth, key] of path.entries()) {
     const isLast = depth === path.length - 1
-    // `constructor` is inherited by every object, so `in` would not do.
+    // Every object inherits `constructor`, so `in` would not do.
     const isTaken = Object.hasOwn(place, key)
     if (isTaken && (isLast || !isObject(place[key]))) return saidTwice
     if (!isTaken) place[key] = isLast ? value : {}
@@ -137,7 +140,7 @@ function findColumn(
   return findInner(name, schema)
 }
 
-/** A free text may be empty; an empty text with a format, pattern or enum is left out. */
+/** Free text may be empty; empty text with a format, pattern or enum is left out. */
 function isEmptyAllowed({ type, minLength, format, pattern, enum: words }: RowSchema): boolean {
   return type === 'string' && !(minLength || format || pattern || words)
 }
@@ -208,7 +211,7 @@ function rejectFaults(faults: HeaderFault[], line: number): void {
 
 const namesMax = 50
 
-/** The columns that there are, to be appended to a message: the keys of the contract, then the account's. */
+/** Lists the known columns, to append to a message: the contract's keys, then the account's columns. */
 function knownHint({ schema, columns }: RowShape): string {
   const all = [...Object.keys(schema.properties ?? {}), ...columns.map(({ name }) => name)]
   const own = all.filter((name) => name !== 'extensions')
@@ -218,7 +221,7 @@ function knownHint({ schema, columns }: RowShape): string {
 
 const names: Record<string, string> = { ';': 'semicolons', '\t': 'tabs', '|': 'pipes' }
 
-/** Advice about the separator of a header, to be appended to a message; '' if it uses commas. */
+/** Advice about a header's separator, to append to a message; '' if the header uses commas. */
 function separatorHint(header: string, isKnown: (name: string) => boolean): string {
   const separator = Object.keys(names).find((one) => isSeparator(one, header, isKnown))
   return separator ? hintOf(separator) : ''
@@ -231,7 +234,7 @@ function hintOf(separator: string): string {
     : `; columns are separated by commas, not by ${name}`
 }
 
-/** Whether it yields more known columns than commas do or, if none is known, more columns. */
+/** Whether a separator yields more known columns than commas do or, if commas yield none, more columns. */
 function isSeparator(one: string, header: string, isKnown: (name: string) => boolean): boolean {
   const known = (separator: string) => header.split(separator).map(unquoted).filter(isKnown).length
   const columns = (separator: string) => header.replaceAll(/"[^"]*"/g, '').split(separator).length

@@ -14,8 +14,8 @@ export interface CsvRecord {
 }
 
 /**
- * Reads CSV (RFC 4180) with any line ends. The first record names the columns; an empty field leaves its key out. Throws
- * `malformed-file` if quotes do not match and `invalid-request` for a header with faults.
+ * Reads CSV (RFC 4180) with any line ends. The first record names the columns; an empty field leaves its key out.
+ * Throws `malformed-file` for an empty file or quotes that do not match, `invalid-request` for a faulty header.
  */
 export async function readCsv(
   blocks: AsyncIterable<TextBlock>,
@@ -24,7 +24,7 @@ export async function readCsv(
   const begin: Begin = {}
   const records = csvRecords(blocks, begin)
   const first = await nextFilled(records).catch((fault) => {
-    // The fault may lie behind the header: faults of the header are reported first.
+    // The fault may come after the header, whose own faults are reported first.
     judgeHeader(begin, shape)
     throw fault
   })
@@ -58,7 +58,7 @@ interface Begin {
   header?: CsvRecord
 }
 
-/** Throws `invalid-request` for a header with faults; an unreadable one may use another separator. */
+/** Throws `invalid-request` for a faulty header, and for an unreadable one that uses another separator. */
 function judgeHeader({ first, header }: Begin, shape: RowShape): void {
   if (!first) return
   const fields = header?.fields ?? readLine(first.text)
@@ -94,7 +94,7 @@ function rejectManyEmpty(rows: number): void {
   throw new Problem('payload-too-large', detail)
 }
 
-/** The counters of the parser. `lines` includes empty lines. */
+/** The parser's counters. `lines` includes empty lines. */
 interface Counts {
   lines: number
   empty_lines: number
@@ -113,20 +113,20 @@ class RecordLines {
     return lines - this.#countedTwice - ends.all
   }
 
-  /** The line of the record behind the last readable one. */
+  /** The line of the record after the last readable one. */
   ofBroken({ empty_lines }: Counts): number {
     const { lines, empty_lines: emptyBefore } = this.#before
     return lines - this.#countedTwice + empty_lines - emptyBefore + 1
   }
 }
 
-/** Line ends inside fields: a record begins that many lines before its end. */
+/** Counts line ends inside fields: a record begins that many lines before its end. A CRLF is `double`. */
 function endsInside(fields: string[]): { all: number; double: number } {
   const ends = fields.flatMap((field) => field.match(/\r\n|\r|\n/g) ?? [])
   return { all: ends.length, double: ends.filter((end) => end.length === 2).length }
 }
 
-/** The records of CSV. Throws `malformed-file` if quotes do not match. */
+/** Yields CSV records, and notes the header in `begin`. Throws `malformed-file` if quotes do not match. */
 export async function* csvRecords(
   blocks: AsyncIterable<TextBlock>,
   begin: Begin = {},
@@ -147,10 +147,10 @@ export async function* csvRecords(
     skip_empty_lines: true,
     record_delimiter: ['\r\n', '\n', '\r'],
     max_record_size: lineBytesMax,
-    // One waiting record: 1 MB may be a million fields.
+    // Buffers one record: 1 MB may be a million fields.
     readableHighWaterMark: 1,
   }
-  // Its types do not allow this kind of record.
+  // The types of csv-parse do not allow this kind of record.
   const parser = parse(options as never)
   pipeline(Readable.from(slicesOf(blocks, begin)), parser, () => undefined)
   try {
@@ -160,7 +160,7 @@ export async function* csvRecords(
   }
 }
 
-/** The parser does not pause within a chunk, and a few bytes may be thousands of records. */
+/** The parser does not pause within a chunk, and a few bytes may hold thousands of records. */
 const sliceBytes = 8 * 1024
 
 /** Cuts blocks into slices; other requests run after each. */

@@ -7,15 +7,15 @@ import { readInAccount } from '../database/tenant-transaction.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { csvLine, escapeFormula } from './csv-cell.ts'
 
-/** Rows of one FETCH: about 10 ms. */
+/** Rows per FETCH, which takes about 10 ms. */
 const rowsAtOnce = 2000
 
-/** The longest pause of a client: as long as its transaction may be idle. */
+/** The longest that a client may pause: as long as its transaction may be idle. */
 const stalledMs = 120_000
 
 const byteOrderMark = '\ufeff'
 
-/** A read that is answered as a file. */
+/** A read whose response is a file. */
 export interface ExportCall {
   db: Database
   export: Export<OperationId>
@@ -29,8 +29,8 @@ export interface ExportCall {
 }
 
 /**
- * Answers all that matches, as of one moment, as fast as the client reads. The account's seat is held as long. Errors of
- * the request are thrown before the answer begins.
+ * Sends all matching rows, as of one moment, as fast as the client reads. The account's seat is held until the end.
+ * Errors in the request are thrown before the response begins.
  */
 export function answerExport({ onSeat, ...call }: ExportCall): Promise<Answer<Stream>> {
   return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ function sendRows(
 
 interface FileForm {
   mediaType: string
-  /** What a CSV file begins with. */
+  /** The beginning of a CSV file: a byte order mark or ''. */
   mark: string
 }
 
@@ -74,7 +74,7 @@ async function* textOf(
     const { rows: stored } = await sql`fetch ${sql.lit(rowsAtOnce)} from export`.execute(trx)
     if (stored.length === 0) break
     let count = 0
-    // A stored row may be a month of days times a hundred price dimensions.
+    // A stored row may hold a month of days times a hundred price dimensions.
     const completed = complete ? await complete(stored) : stored
     const texts = await mapCooperatively(completed, (one) => {
       const rows = rowsOf(one)
@@ -92,7 +92,7 @@ interface RowWriter {
   line: (row: object) => string
 }
 
-/** A writer of CSV with these columns, of which `valueColumn` holds any JSON value, or of NDJSON. */
+/** Returns a writer of NDJSON, or of CSV with these columns, of which `valueColumn` may hold any JSON value. */
 function rowWriter(
   { mediaType, mark }: FileForm,
   columns: readonly string[],
@@ -107,14 +107,16 @@ function rowWriter(
   }
 }
 
-/** A text that no other value is written as stays plain: `left`. `"12"`, `"true"` and `""` are written as JSON. */
+/**
+ * Text stays plain (`left`) unless it could be taken for another value: `"12"`, `"true"` and `""` are written as JSON.
+ */
 function valueCellOf(value: unknown): string {
   const isPlain =
     typeof value === 'string' && /^\p{L}/u.test(value) && !/^(true|false|null)\b/i.test(value)
   return isPlain ? value : JSON.stringify(value)
 }
 
-/** A column may have the name of an inherited property, such as `toString`, or of a key in a key. */
+/** A column may be named like an inherited property, such as `toString`, or be a nested key, such as `a.b`. */
 function ownValue(row: object, name: string): unknown {
   if (Object.hasOwn(row, name)) return (row as Record<string, unknown>)[name]
   const [outer = '', inner] = name.split('.', 2)

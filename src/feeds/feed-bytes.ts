@@ -38,19 +38,21 @@ export class FeedBytes {
     return Number(this.#source.stream.headers['content-length'] ?? 0)
   }
 
-  /** The bytes that have not been read yet. Throws `payload-too-large`, or `malformed-file` if they break off. */
+  /**
+   * The bytes not yet read. Throws `payload-too-large`, or `malformed-file` if the body breaks off or is invalid gzip.
+   */
   [Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     return this.#chunks
   }
 
-  /** SHA-256 of the media type and all bytes; reads the rest. */
+  /** Reads the rest; returns the SHA-256 of the media type and all bytes. */
   async digest(): Promise<Buffer> {
     for await (const _ of this.#chunks);
     return this.#hash.copy().digest()
   }
 
   /**
-   * Discards the rest for up to 5 seconds, because a client that is still sending might not read the answer. Returns
+   * Discards the rest for up to 5 seconds, because a client that is still sending might not read the response. Returns
    * whether the body has ended.
    */
   async discard(): Promise<boolean> {
@@ -62,7 +64,7 @@ export class FeedBytes {
     return stream.readableEnded
   }
 
-  /** Ends the reader first: otherwise the rest would wait for it. */
+  /** Ends the reader first; otherwise draining the rest would wait for it. */
   async #discardAll(): Promise<void> {
     await this.#chunks.return(undefined)
     const { stream } = this.#source
@@ -103,7 +105,7 @@ function brokenOff(cause: unknown): Problem {
   )
 }
 
-/** Something other than zeros follows the last member. */
+/** Bytes other than zeros follow the last gzip member. */
 class TrailingBytes extends Error {}
 
 /** Whether the error means that the bytes are not complete, valid gzip. */
@@ -112,8 +114,8 @@ export function isGzipFault(error: unknown): boolean {
 }
 
 /**
- * The bytes of a request as they arrive, at most `bytesMax`, because endless gzip may decode to nothing. The connection
- * stays open for the answer if reading stops early.
+ * Yields the bytes of a request as they arrive, at most `bytesMax`, because endless gzip may decode to nothing; beyond
+ * that, throws `tooLarge()`. The connection stays open for the response if reading stops early.
  */
 export async function* atMost(
   bytesMax: number,
@@ -145,7 +147,7 @@ export async function* gunzip(compressed: AsyncGenerator<Buffer>): AsyncGenerato
   if (end.position > engine.bytesWritten) throw new TrailingBytes()
 }
 
-/** The position behind the last byte that is not zero. */
+/** Tracks the position after the last nonzero byte. */
 class LastByte {
   position = 0
   #length = 0

@@ -8,21 +8,21 @@ import type { FileRows } from './rows.ts'
 
 type Ids = Pick<OpenFeed, 'ids'>
 
-/** The columns of a file that hold ids. */
+/** The columns of a CSV file that hold ids. */
 export function idColumns({ ids }: Ids): FeedColumn[] {
   return ids.map(({ name, type }) => {
     return { name, type: type === 'bigint' ? 'id' : 'string', isRequired: false }
   })
 }
 
-/** The columns of staged rows that hold ids. */
+/** The columns of staged rows that hold ids: `given_<name>`. */
 export function stagedIds({ ids }: Ids): { name: string; type: string }[] {
   return ids.map(({ name, type }) => ({ name: givenName(name), type }))
 }
 
 const givenName = (name: string) => `given_${name}`
 
-/** The feed with the ids that the file may have: for CSV, those in its header. */
+/** Returns the feed with only the ids that the file can have: for CSV, those in its header. */
 export function withIdsOf<Feed extends Ids>(
   feed: Feed,
   { header }: Pick<FileRows, 'header'>,
@@ -31,7 +31,9 @@ export function withIdsOf<Feed extends Ids>(
   return { ...feed, ids: feed.ids.filter(({ name }) => header.includes(name)) }
 }
 
-/** Separates ids from rows, because the rows of the contract have none; null where a row has no id. */
+/**
+ * Separates ids from rows, because the contract's rows have none. `given` has each row's ids; null where one is absent.
+ */
 export function takeIds(values: unknown[], { ids }: Ids): { rows: unknown[]; given: unknown[][] } {
   const names = ids.map(({ name }) => name)
   const given = values.map((value) =>
@@ -45,7 +47,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A copy: objects after `delete` made a file take half as long again. */
+/** Copies the row: objects after `delete` made loading a file take 50 % longer. */
 function withoutKeys(row: Record<string, unknown>, names: readonly string[]): object {
   if (!names.some((name) => Object.hasOwn(row, name))) return row
   const rest: Record<string, unknown> = {}
@@ -77,16 +79,16 @@ interface Changed {
   position: number
   line: number
   total: number
-  /** Which of the ids. */
+  /** The index in `ids`. */
   place: number
   given: string
-  /** The first part that differs, from 1; null if the former key is unknown. */
+  /** The first part that differs, counted from 1; null if the former key is unknown. */
   part: number | null
   was: string | null
   says: string | null
 }
 
-/** The staged rows with an id that belongs to another key, each with its first such id. */
+/** Finds the staged rows with an id that belongs to another key, each with its first such id. */
 export async function findChangedKeys(trx: Trx, { ids }: Ids): Promise<StagedFaults> {
   if (ids.length === 0) return { first: [], count: 0 }
   const shown = (text: string) => sql`left(${sql.ref(text)}, ${textMax + 1}::integer)`
@@ -112,7 +114,7 @@ export async function findChangedKeys(trx: Trx, { ids }: Ids): Promise<StagedFau
   })
 }
 
-/** SELECT of the staged rows whose key is not that of the id at `place`. */
+/** SELECT of the staged rows whose key is not the key of the id at `place`. */
 function rowsWith({ name, changed }: FeedId, place: number): RawBuilder<unknown> {
   const given = sql.ref(`f.${givenName(name)}`)
   // Without `offset 0` Postgres may scan the staging table once for each stored row.
@@ -129,7 +131,7 @@ function wording({ given, part, was, says }: Changed, parts: readonly string[]):
 
 const quoted = (text: string | null) => (text === null ? 'none' : `"${cut(text)}"`)
 
-/** Code points of a text in a message. */
+/** The most code points of a text in a message. */
 const textMax = 80
 
 function cut(text: string): string {

@@ -44,9 +44,9 @@ const feeds = {
   upsertPromotions: feedPromotions,
 } satisfies Feeds
 
-/** How an operation takes rows from a file. */
+/** Returns an operation's feed, the schema of its rows, and how rows become a body. */
 export function operationFeed(operation: Operation): Pick<FeedRun, 'feed' | 'schema' | 'asBody'> {
-  // The list is named by the query; the contract wants a name beside the rows.
+  // The query names the list, but the contract wants a name beside the rows.
   const asBody = (rows: unknown[]) =>
     hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
   const feed = feeds[operation.id as keyof typeof feeds] as Feed<OperationId>
@@ -55,7 +55,7 @@ export function operationFeed(operation: Operation): Pick<FeedRun, 'feed' | 'sch
 
 type Exports = { [Id in ExportOperation]: Export<Id> }
 
-/** How each operation that answers files finds their rows; a missing one is a type error. */
+/** How each operation that returns files finds their rows; a missing one is a type error. */
 const exports = {
   listProducts: exportProducts,
   listPriceListRows: exportPriceListRows,
@@ -67,7 +67,7 @@ const exports = {
   listAgreements: exportAgreements,
 } satisfies Exports
 
-/** How an operation finds the rows of the file that it answers. */
+/** Returns the export of an operation that returns files. */
 export function operationExport({ id }: Operation): Export<OperationId> {
   return exports[id as keyof typeof exports] as Export<OperationId>
 }

@@ -19,8 +19,8 @@ interface Loading {
 }
 
 /**
- * Loads a stored file as its request would have done, in one transaction. A refused file ends the job as failed, with its
- * errors. A new attempt starts over, as the earlier one has written nothing.
+ * Returns a runner that loads a stored file as its request would have done, in one transaction. A refused file ends the
+ * job as failed, with its errors. A new attempt starts over, because the earlier one wrote nothing.
  */
 export function fileLoader(loading: Loading): RunJob {
   return refusable((attempt, job) => loadFile(attempt, job, loading))
@@ -36,7 +36,7 @@ async function loadFile(
   const operation = findOperation(job)
   const progress = { rows: 0 }
   await onceInAccount(db, account, async (trx) => {
-    // For the statement that writes the largest file.
+    // Enough for the statement that writes the largest file.
     await sql`set local statement_timeout = '1h'`.execute(trx)
     const done = await runFeed(trx, {
       ...operationFeed(operation),
@@ -57,7 +57,7 @@ async function loadFile(
   onLoaded?.({ operation: operation.id, rows: progress.rows })
 }
 
-/** A plan is named; a job adds no products by another. */
+/** A plan is reported by its id; a job starts no other job. */
 function loadedOf(
   done: FeedDone | Answer<Schemas['JobInfo'] | Schemas['Plan']>,
   rows: number,

@@ -12,12 +12,12 @@ import { errorColumn, type FileRow, type RowSource } from './rows.ts'
 const rowsMax = 10_000
 const bytesMax = 16 * 1024 * 1024
 
-/** Staged rows carry their text in this column, because some are found to be bad when all have gone by. */
+/** The column of staged rows that holds their text, because some turn out to be bad only after all were read. */
 export const sourceColumn = { name: 'file_row', type: 'text' } as const
 
 const ofRows = ['invalid-request', 'stale-rows', 'guardrail-violated']
 
-/** Whether something is refused for rows: for their faults, because they are stale, or by a guardrail. */
+/** Whether a refusal is about rows: faulty rows, stale rows, or rows that violate a guardrail. */
 export const isOfRows = (refusal: unknown): refusal is Problem =>
   refusal instanceof Problem && ofRows.includes(refusal.type)
 
@@ -34,7 +34,7 @@ export class RejectedRows {
     this.mediaType = mediaType
   }
 
-  /** Notes the header record of a CSV file. */
+  /** Sets the header record; empty for NDJSON. */
   begin(header: readonly string[]): void {
     this.#header = header
   }
@@ -57,7 +57,7 @@ export class RejectedRows {
     }
   }
 
-  /** Adds rows that were found to be bad once all were staged. */
+  /** Adds rows that turned out to be bad once all were staged. */
   async addStaged(trx: Trx, faults: readonly LateFault[]): Promise<void> {
     const byRow = Map.groupBy(faults, ({ position }) => position)
     for (const { position, source } of await readSources(trx, [...byRow.keys()])) {
@@ -70,7 +70,7 @@ export class RejectedRows {
     }
   }
 
-  /** Adds the rows that the write has refused. */
+  /** Adds the rows for which the write was refused, if `refusal` is about rows. */
   async addRefused(trx: Trx, refusal: unknown): Promise<void> {
     if (!isOfRows(refusal)) return
     const { errors = [] } = refusal.options
@@ -80,7 +80,7 @@ export class RejectedRows {
     await this.addStaged(trx, faults)
   }
 
-  /** A row without its end and without the error of an earlier answer. */
+  /** Returns the text of a row, without its line end and the error from an earlier response. */
   textOf(source: RowSource): string {
     if (typeof source === 'string') return source
     const width = withoutError(this.#header, this.#header).length
@@ -89,7 +89,7 @@ export class RejectedRows {
     return csvLine(fields).slice(0, -2)
   }
 
-  /** The rows in the order of their file. */
+  /** The rejected rows as a file, in the order of the original. */
   get file(): string {
     const isCsv = this.mediaType === 'text/csv'
     let file = isCsv ? csvLine([...withoutError(this.#header, this.#header), errorColumn]) : ''
@@ -114,7 +114,7 @@ export class RejectedRows {
   }
 }
 
-/** The texts of staged rows, as many of the first as an answer may have. */
+/** The texts of staged rows: the first ones, as many as fit into a response. */
 async function readSources(
   trx: Trx,
   positions: readonly number[],
@@ -145,10 +145,10 @@ function withoutError(fields: readonly string[], header: readonly string[]): str
   return fields.filter((_, index) => index !== place)
 }
 
-/** What is no JSON object cannot carry its error and stands beside it as a text. */
+/** A row that is not a JSON object cannot carry its error, so it becomes text beside it. */
 function jsonWithError(source: string, error: string): string {
   if (!isJsonObject(source)) return JSON.stringify({ row: source, error })
-  // As they were sent: a key may be there twice, a number may have more digits than JavaScript keeps.
+  // Members stay as sent: a key may occur twice, a number may have more digits than JavaScript keeps.
   const others = diagnose(source).members.filter(({ key }) => key !== errorColumn)
   const members = [...others.map(({ text }) => text), `"error":${JSON.stringify(error)}`]
   return `{${members.join(',')}}`

@@ -2,10 +2,9 @@ import type { RowSchema } from '../contract/document.ts'
 import type { FeedColumn } from '../contract/feed.ts'
 import { Problem } from '../contract/problem.ts'
 
-/** A row as it is in the file: the fields of a CSV record or the text of an NDJSON line. */
+/** A row as it appears in the file: the fields of a CSV record or the text of an NDJSON line. */
 export type RowSource = readonly string[] | string
 
-/** A row of a file and its line. */
 export interface FileRow {
   /** A ValueFault if the row cannot be read. */
   value: unknown
@@ -14,7 +13,6 @@ export interface FileRow {
   source: RowSource
 }
 
-/** What the rows of a file may look like. */
 export interface RowShape {
   schema: RowSchema
   columns: readonly FeedColumn[]
@@ -22,7 +20,6 @@ export interface RowShape {
   ignored: ReadonlySet<string>
 }
 
-/** The rows of a file in batches. */
 export interface FileRows {
   /** The header record of a CSV file; empty for NDJSON. */
   header: readonly string[]
@@ -49,7 +46,7 @@ export class RowBatch {
     return this.rows.push(row) === batchRows || this.#size >= batchSize
   }
 
-  /** Returns the rows and begins another batch. */
+  /** Returns the rows and starts a new batch. */
   take(): FileRow[] {
     const { rows } = this
     this.rows = []
@@ -58,7 +55,7 @@ export class RowBatch {
   }
 }
 
-/** The approximate size of a row; an empty field takes memory, too. */
+/** The approximate size of a row; an empty field takes memory as well. */
 function sizeOf(source: RowSource): number {
   if (typeof source === 'string') return source.length
   let size = source.length
@@ -66,7 +63,7 @@ function sizeOf(source: RowSource): number {
   return size
 }
 
-/** `malformed-file`: the file cannot be read beyond the line. */
+/** Makes a `malformed-file` problem: the file cannot be read beyond `line`. */
 export function malformedFile(detail: string, line?: number, cause?: unknown): Problem {
   const error = { pointer: '', code: 'malformed_row', message: detail } as const
   return new Problem('malformed-file', detail, {

@@ -48,7 +48,7 @@ import { type RejectedRows, sourceColumn } from './rejected-rows.ts'
 import { errorColumn, type FileRow, type FileRows } from './rows.ts'
 import { textBlocks } from './text-blocks.ts'
 
-/** A file to load by an operation. */
+/** A file, and the operation that loads it. */
 export interface FeedRun {
   feed: Feed<OperationId>
   account: number
@@ -62,7 +62,7 @@ export interface FeedRun {
   schema: RowSchema
   /** The validator of the operation's body. */
   findFaults: FindFaults
-  /** Makes a JSON body of rows. */
+  /** Makes a JSON body from rows. */
   asBody: (rows: unknown[]) => unknown
   /** The job that loads the file; undefined for a request. */
   job?: number
@@ -74,8 +74,9 @@ export interface FeedRun {
 }
 
 /**
- * Copies a file batch by batch into a staging table, and writes it all if no row is bad. Throws `invalid-request` with the
- * bad rows, `malformed-file` if the file cannot be read to its end, `payload-too-large`.
+ * Copies a file batch by batch into a staging table, then writes all of it if no row is bad. Throws `invalid-request`
+ * with the bad rows, `malformed-file` if the file cannot be read to its end, `payload-too-large`, and `unavailable` if
+ * columns changed meanwhile.
  */
 export async function runFeed(
   trx: Trx,
@@ -122,7 +123,7 @@ async function openFile(
   return file
 }
 
-/** Stops reading if the client disconnects; what has arrived may take long to read. */
+/** Stops reading if the client disconnects: it may take long to read what has arrived. */
 async function* whileAwaited(
   bytes: AsyncIterable<Buffer>,
   rejectGone: () => void,
@@ -133,7 +134,7 @@ async function* whileAwaited(
   }
 }
 
-/** The sound rows as COPY text; errors of the others go to `errors`. */
+/** Yields the sound rows as COPY text; errors of the others go to `errors`. */
 async function* copyLines(
   run: FeedRun,
   feed: OpenFeed,
@@ -155,7 +156,7 @@ async function* copyLines(
   }
 }
 
-/** Faults that show once all rows are staged. A repeated row has its own fault, as in a JSON body. */
+/** Finds faults that show only once all rows are staged. A repeated row has its own fault, as in a JSON body. */
 async function findLateFaults(
   { key, findFaults }: OpenFeed,
   repeated: Contradiction[] | undefined,
@@ -175,7 +176,6 @@ function rejectTooMany(rows: number, rowsMax: number): void {
   throw new Problem('payload-too-large', detail)
 }
 
-/** A batch that was read. */
 export interface ReadRows {
   /** The sound rows as COPY text, with ids, position and line. */
   text: string
@@ -185,7 +185,7 @@ export interface ReadRows {
   count: number
 }
 
-/** Reads a batch whose first row has the position `first`. The first `listed` faults are worded. */
+/** Reads a batch whose first row has the position `first`. Keeps the first `listed` faults, and counts all. */
 async function readBatch(
   { findFaults, asBody, rejected }: Pick<FeedRun, 'findFaults' | 'asBody' | 'rejected'>,
   feed: Pick<OpenFeed, 'read' | 'input' | 'ids' | 'isSkipped'>,

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { carriageReturn, countOf, newline } from '../lib/line-ends.ts'
 import { malformedFile } from './rows.ts'
 
-/** Far more than a row needs; a file without line ends must not fill the memory. */
+/** Far more than a row needs; a file without line ends must not fill memory. */
 export const lineBytesMax = 1024 * 1024
 
 /** A longer line is too long even without its byte order mark and CR. */
@@ -21,9 +21,9 @@ export interface TextBlock {
 }
 
 /**
- * Cuts bytes into blocks of complete lines, without a byte order mark. The first line that is not empty ends a block, so
- * that the header is checked before other lines. Throws `malformed-file` with the line for binary files, invalid UTF-8,
- * NUL and lines over 1 MB.
+ * Cuts bytes into blocks of complete lines, without a byte order mark. The first line that is not empty ends a block,
+ * so that the header is checked before other lines. Throws `malformed-file` with the line for binary files, invalid
+ * UTF-8, NUL and lines over 1 MB.
  */
 export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
   let line = 1
@@ -48,7 +48,7 @@ function firstLineAndRest(whole: Buffer): Buffer[] {
   return [bytes.subarray(0, length), bytes.subarray(length)]
 }
 
-/** Blocks that end with a line end; a CRLF stays together. */
+/** Yields blocks that end with a line end; a CRLF stays together. */
 async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let kept: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
@@ -99,7 +99,7 @@ const otherFiles: [begin: string, name: string, advice: string][] = [
   ['feff', 'UTF-16', 'save it as UTF-8'],
 ]
 
-/** A NUL further on is the fault of its line. */
+/** A NUL further on counts as a fault of its line. */
 const binary = /^(?:[^\r\n]*|[\s\S]{0,15})\0/
 
 function rejectNoText(bytes: Buffer): void {

@@ -7,12 +7,12 @@ import { analyzeUpserted } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { shareTable, tryTakeTable } from '../database/table-lock.ts'
 
-/** Other writers of the account wait for a body that is written as it is read: 250 ms for one of 8 MB. */
+/** A body that is written as it is read blocks the account's other writers: 250 ms for 8 MB. */
 const bytesAsReadMax = 8 * 1024 * 1024
 
 /**
- * The handler of an operation that upserts the rows of a JSON body. PostgreSQL writes rows while Node reads the next; a
- * fault stops the writing, the rest is read for its errors, and the transaction rolls back.
+ * Returns the handler of an operation that upserts the rows of a JSON body. PostgreSQL writes rows while Node reads the
+ * next ones. After a fault, the rest is only read for its errors, and the transaction rolls back.
  */
 export function upsertRows<Id extends OperationId>(open: Upsert<Id>): Handler<Id> {
   return ({ account, query, origin, slices, inAccount }, context) =>
@@ -33,7 +33,7 @@ export function upsertRows<Id extends OperationId>(open: Upsert<Id>): Handler<Id
     })
 }
 
-/** The sound rows with a new key, slice by slice, until one has a fault. Throws all faults at the end. */
+/** Yields sound rows with new keys, slice by slice, until one has a fault; throws all faults at the end. */
 async function* newRows<Row, Stored>(
   { read, compare }: OpenUpsert<Row, Stored>,
   slices: RowSlices,
@@ -50,7 +50,7 @@ async function* newRows<Row, Stored>(
   faults.reject()
 }
 
-/** Sends the rows that have gathered whenever PostgreSQL has written those before. */
+/** Sends the rows gathered so far whenever PostgreSQL has written the previous ones. */
 async function writeAsRead<Stored, Written>(
   trx: Trx,
   { input, upsert }: OpenUpsert<never, Stored, Written>,
@@ -65,7 +65,7 @@ async function writeAsRead<Stored, Written>(
     gathered = []
     const from = await insertRows(trx, input, rows)
     const written = upsert(from, rows)
-    // Its failure is seen where all are awaited.
+    // Its failure surfaces where all are awaited.
     written
       .catch(() => undefined)
       .finally(() => {
@@ -77,13 +77,13 @@ async function writeAsRead<Stored, Written>(
     gathered = gathered.concat(rows.map(({ row }) => row))
     if (!isWriting) await send()
   }
-  // Copied rows would take the place of those that are still being written.
+  // If the last rows are copied, their table replaces the one that is still being written from.
   await Promise.all(sent)
   if (gathered.length > 0) await send()
   return Promise.all(sent)
 }
 
-/** Writes all rows in the order of their keys, beside others that do the same. */
+/** Writes all rows in key order, concurrently with others that do the same. */
 async function writeSorted<Stored, Written>(
   trx: Trx,
   account: number,

@@ -28,12 +28,12 @@ export interface AppServices extends Context {
   pools: Pools
   bulkheads: Bulkheads
   isStopping: () => boolean
-  /** Aborted when requests that are under way are not waited for any longer. */
+  /** Aborted when shutdown stops waiting for running requests. */
   ending: AbortSignal
   telemetry: Telemetry
 }
 
-/** The HTTP interface of the service, ready to listen. */
+/** Builds the HTTP interface of the service; the caller listens. */
 export async function buildApp({
   config,
   pools,
@@ -50,7 +50,7 @@ export async function buildApp({
   const priceReads = new PriceReads(pools)
   const services = { pools, priceReads, bulkheads, context, service, config, unread }
 
-  // The stages, in the order in which a request meets them. A failure at any stage ends in problem-reply.ts.
+  // The stages, in the order a request passes through them. A failure at any stage ends in problem-reply.ts.
   const app = createServer(config) // client-error.ts: what is not HTTP
   app.setErrorHandler(replyProblem)
   trackResponses(app) // client-error.ts
@@ -69,9 +69,9 @@ export async function buildApp({
   return app
 }
 
-/** A client needs no more time for its headers, which are small. */
+/** Headers are small, so no client needs longer to send them. */
 const headersMs = 15_000
-/** A file may arrive for so long; upload-deadlines.ts has the time of other bodies. */
+/** The longest that a file may take to arrive; upload-deadlines.ts limits other bodies. */
 const fileArrivalMs = 3_600_000
 
 function createServer({ logLevel, limits, load }: Config): FastifyInstance {
@@ -98,7 +98,7 @@ function createServer({ logLevel, limits, load }: Config): FastifyInstance {
       connectionsCheckingInterval: 5000,
     },
     frameworkErrors: (_error, request, reply) => routeBadPath(app, request, reply),
-    // Fastify's own answer is not a problem, has no Retry-After and is not in the log.
+    // Fastify's own response is not a problem, has no Retry-After and is not logged.
     return503OnClosing: false,
   })
   app.server.maxConnections = load.socketsMax

@@ -15,8 +15,8 @@ declare module 'fastify' {
 }
 
 /**
- * Identifies the caller of each request from its Authorization header alone, except for open paths. Throws `unauthorized`, or
- * `forbidden` without the scope of the operation.
+ * Identifies the caller of each request from its Authorization header alone, except for open paths. Throws
+ * `unauthorized`, or `forbidden` if the token lacks the operation's scope.
  */
 export function authenticateRequests(app: FastifyInstance, identify: Identify): void {
   const knownTokens = new KnownTokens()
@@ -38,12 +38,12 @@ export function authenticateRequests(app: FastifyInstance, identify: Identify): 
   })
 }
 
-/** The query of calls that may make a plan. */
+/** The query of a call that can make a plan. */
 export interface PlanQuery {
   plan?: string
 }
 
-/** A call that makes a plan needs no more than the scope for plans. */
+/** A call that makes a plan needs only the scope `plan`. */
 function admit(request: FastifyRequest, caller: Caller): void {
   const { scope: scopeOfCall, queryNames } = request.routeOptions.config.operation ?? {}
   const isPlan = queryNames?.includes('plan') && (request.query as PlanQuery).plan === 'true'

@@ -16,9 +16,9 @@ declare module 'fastify' {
   }
 }
 
-/** Reads bodies of the media types that the contract declares, each for the operations that declare it. */
+/** Parses bodies of the media types in the contract, each only for the operations that declare it. */
 export function readBodies(app: FastifyInstance, limits: Limits): void {
-  // In this order: decoded bytes are counted, as they take the memory.
+  // In this order, because the decoded bytes are what takes memory.
   app.addHook('preParsing', decodeBody)
   app.addHook('preParsing', countChunks)
   app.removeAllContentTypeParsers()
@@ -28,9 +28,9 @@ export function readBodies(app: FastifyInstance, limits: Limits): void {
   }
 }
 
-/** Objects and arrays that a body may have for each row that a call takes. */
+/** Objects and arrays allowed in a body for each row of `rowsMax`. */
 const containersARow = 10
-/** If a call takes few rows, each may have more. */
+/** With a low `rowsMax`, each row may have more. */
 const containersMin = 1_000_000
 
 function addJsonParser(app: FastifyInstance, mediaType: string, { rowsMax }: Limits): void {
@@ -47,12 +47,12 @@ function addJsonParser(app: FastifyInstance, mediaType: string, { rowsMax }: Lim
   )
 }
 
-/** Whether the operation parses the rows itself, while it writes them. */
+/** Whether the operation parses the rows itself as it writes them. */
 function isUpsert({ routeOptions }: FastifyRequest): boolean {
   return (routeOptions.config.operation?.id ?? '') in upserts
 }
 
-/** The operation reads a file while it writes the rows. */
+/** Leaves the file unread: the operation reads it as it writes the rows. */
 function addFileParser(
   app: FastifyInstance,
   mediaType: string,
@@ -69,15 +69,15 @@ function addFileParser(
   })
 }
 
-/** Refuses a media type that the operation does not declare, as the body would not be validated. */
+/** Refuses a media type that the operation does not declare, because the body would not be validated. */
 function rejectMediaType({ routeOptions }: FastifyRequest, mediaType: string): void {
   const { operation } = routeOptions.config
   if (operation && !operation.mediaTypes.includes(mediaType)) throw wrongMediaType(operation)
 }
 
 /**
- * Decodes a compressed JSON body while it arrives, so that everything after it sees decoded bytes. Files decode themselves.
- * Not async: the body must be read before its first chunk is emitted.
+ * Decompresses a JSON body as it arrives, so that later stages see decoded bytes. Files are decompressed by
+ * `FeedBytes`. Not async: the body must be read before its first chunk is emitted.
  */
 function decodeBody(
   request: FastifyRequest,
@@ -113,14 +113,14 @@ async function* decoded(request: FastifyRequest): AsyncGenerator<Buffer> {
     if (!isGzipFault(error)) throw error
     throw new Problem('malformed-body', 'The body is not whole and valid gzip.', { cause: error })
   } finally {
-    // The rest of a refused body is read, so that the client reads the refusal.
+    // Reads the rest of a refused body so that the client sees the refusal.
     raw.resume()
   }
 }
 
 /**
- * Takes room in the memory budget for what was not announced: a chunked or compressed body, and one that was slow and has
- * given its room to others. Not async: the body must be read before its first chunk is emitted.
+ * Takes room in the memory budget for bytes that were not announced: those of a chunked or compressed body, or of a
+ * slow one that gave up its room. Not async: the body must be read before its first chunk is emitted.
  */
 function countChunks<Payload extends NodeJS.EventEmitter>(
   { heldBody }: FastifyRequest,

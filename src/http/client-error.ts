@@ -12,10 +12,10 @@ interface ClientError {
   rawPacket?: unknown
 }
 
-/** The last request of each connection, by the response to it. */
+/** The response to the last request on each connection. */
 const responses = new WeakMap<object, ServerResponse>()
 
-/** Remembers the last response of each connection for `answerClientError`. */
+/** Records the last response on each connection for `answerClientError`. */
 export function trackResponses(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     responses.set(request.raw.socket, reply.raw)
@@ -24,8 +24,9 @@ export function trackResponses(app: FastifyInstance): void {
 }
 
 /**
- * Answers bad HTTP, oversized headers and requests that arrive too late as a problem, and closes the connection. Requests
- * before them on the connection that are complete are answered first; then the connection closes without a problem.
+ * Responds to bad HTTP, oversized headers and late requests with a problem, and closes the connection. If an earlier,
+ * complete request on the connection is still unanswered, that is answered instead and the connection closes without a
+ * problem.
  */
 export function answerClientError(
   this: FastifyInstance,
@@ -39,12 +40,12 @@ export function answerClientError(
     if (!response.headersSent) response.setHeader('connection', 'close')
     return
   }
-  // A problem would end up in the middle of this response, or of one that it waits for.
+  // A problem would end up in the middle of this response, or of one queued before it.
   if (isUnderWay && (response.headersSent || !response.socket)) socket.resetAndDestroy()
   else socket.end(responseText(this, toProblem(error)))
 }
 
-/** The bytes of a last response on a connection, for which there is no request that Fastify knows. */
+/** The raw final response on a connection, for a request that Fastify does not know. */
 function responseText({ log, basePath }: FastifyInstance, problem: Problem): string {
   const id = randomUUID()
   const { status } = problemTypes[problem.type]

@@ -54,7 +54,7 @@ function swaggerOptions(): FastifySwaggerUiOptions {
   }
 }
 
-/** A document that its client does not read takes 0.15 MB of memory, and no token is needed for one. */
+/** A document that its client does not read takes 0.15 MB of memory, and documents need no token. */
 const documentsMax = 200
 
 const conditions = ['range', 'if-range', 'if-match', 'if-unmodified-since']
@@ -72,7 +72,7 @@ function boundDocuments(): (request: FastifyRequest, reply: FastifyReply) => Pro
   }
 }
 
-/** Styles that mark the operations outside the core, even when collapsed. */
+/** CSS that marks the operations outside the core, even when collapsed. */
 function additionMarks(): string {
   const marked = Object.values<Record<string, Documented>>(readContract().paths)
     .flatMap((item) => Object.values(item))
@@ -97,7 +97,7 @@ interface Documented {
 /** Serves a Markdown text as a page without scripts. */
 function registerText(docs: FastifyInstance, path: string, read: () => string): void {
   const markdown = read()
-  // Rendering takes a tenth of a second, which is too much for a start.
+  // Rendering takes a tenth of a second, too long for startup.
   let page: string | undefined
   docs.get(path, async ({ url }, reply) => {
     // The page's links are relative, so a trailing slash would break them.

@@ -15,7 +15,7 @@ import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
 import { noteBrokenAnswer } from './problem-reply.ts'
 
-/** Runs the handler of an operation and answers its result. */
+/** Runs an operation's handler and sends its result. */
 export async function runOperation(
   implementation: Implementation,
   services: OperationServices,
@@ -70,7 +70,7 @@ async function runHandler(
   return result
 }
 
-/** `inAccount` that runs on a seat. A request that comes again because its list was busy has waited since it first came. */
+/** `inAccount` on a seat. If a request is retried because its list was busy, its wait counts from the first attempt. */
 function onSeats(
   run: <T>(work: (db: Database) => Promise<T>) => Promise<T>,
   account: number,
@@ -87,7 +87,7 @@ function onSeats(
 
 const jobsPath = '/api/v1/jobs/'
 
-/** The status of a call that succeeds: a plan is 201, a job that makes one 202, whatever else the operation answers. */
+/** The status of a successful call: 201 for a plan, 202 for a job that makes one, otherwise the operation's own. */
 export function statusOf(
   { status, scope }: Operation,
   { query }: FastifyRequest,
@@ -105,7 +105,7 @@ function sendResult(
   reply: FastifyReply,
 ): FastifyReply {
   const hold = (bytes: number) => {
-    // A write that is done cannot be refused any more.
+    // A completed write can no longer be refused.
     if (operation.isRead) unread.hold(reply.request.caller?.account ?? 0, bytes, reply.raw)
   }
   const { body, headers, secrets } = result instanceof Answer ? result : new Answer(result, {})
@@ -123,8 +123,8 @@ function sendResult(
 }
 
 /**
- * Answers a stream, which ends when the client is gone; for HEAD it is not read. A failure breaks off the response in a way
- * that the client notices, and is logged and counted.
+ * Sends a stream, which ends when the client is gone and is not read for HEAD. A failure breaks off the response so
+ * that the client notices, and is logged and counted unless the client stalled.
  */
 export function sendStream(
   { contentType, open }: Stream,
@@ -134,9 +134,9 @@ export function sendStream(
   const gone = new AbortController()
   const isHead = reply.request.method === 'HEAD'
   const pieces = open(gone.signal)
-  // A Readable is sent as it is: its error breaks off the response at once, however slow the client is.
+  // A Readable is sent as is, so that its error breaks off the response immediately, however slow the client is.
   const body = !isHead && pieces instanceof Readable ? pieces : Readable.from(isHead ? [] : pieces)
-  // A client that has gone already causes no `close` any more.
+  // A client that is already gone causes no `close`.
   if (isHead || reply.raw.destroyed) gone.abort()
   else reply.raw.once('close', () => gone.abort())
   body.once('error', (error) => {
@@ -147,7 +147,7 @@ export function sendStream(
   return reply.code(status).type(contentType).send(body)
 }
 
-/** HTTP/1.0 has no chunks: the end of the connection would look like the end of the body, unless it is a reset. */
+/** HTTP/1.0 has no chunks: without a reset, a broken connection would look like the end of the body. */
 function resetWhereEndIsClose({ raw, request }: FastifyReply): void {
   if (request.raw.httpVersion === '1.0') raw.socket?.resetAndDestroy()
 }

@@ -32,7 +32,9 @@ import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
 import { chooseMediaType } from './preconditions.ts'
 
-/** Loads a file, or has a job load it. If rows are refused and the client accepts a file, it gets those rows. */
+/**
+ * Loads a file, or has a job load it. If rows are rejected and the client accepts a file, the response is those rows.
+ */
 export async function takeFile(
   bytes: FeedBytes,
   implementation: Implementation,
@@ -47,7 +49,7 @@ export async function takeFile(
   const rejected = wantsFile(call) ? new RejectedRows(bytes.mediaType) : undefined
   const result = await (isStored ? acceptFile(call) : load(call, rejected)).catch(
     async (refusal) => {
-      // A header with faults has no rows.
+      // If the file's header is faulty, no rows are rejected.
       if (rejected && !rejected.isEmpty && isOfRows(refusal))
         return rejectedFile(rejected, refusal, services.unread, call.account, reply)
       if (!(await bytes.discard())) reply.header('connection', 'close')
@@ -57,7 +59,7 @@ export async function takeFile(
   return result instanceof Answer ? sendAnswer(result, implementation.operation, reply) : result
 }
 
-/** The connection is idle while the service writes rows that have arrived: the client is not to blame for that. */
+/** Does not time out a connection that is idle only because the service is still writing rows that have arrived. */
 function excuseOwnDelay({ raw: file }: FastifyRequest, { raw: answer }: FastifyReply): void {
   file.once('end', () => file.setTimeout?.(0))
   answer.on('timeout', (socket: Socket) => {
@@ -103,13 +105,13 @@ function sendAnswer(
   reply: FastifyReply,
 ): FastifyReply {
   const { body, headers } = result
-  // A job is answered like the job of a JSON body.
+  // A job's response is the same as for a JSON body.
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
   const status = isFileJob(result) ? 202 : statusOf(operation, reply.request, headers.location)
   return reply.code(status).headers(headers).type(type).send(body)
 }
 
-/** Answers all rows as a file. */
+/** Streams all rows of an operation as a file. */
 export async function giveFile(
   mediaType: string,
   { operation }: Implementation,
@@ -132,7 +134,6 @@ export async function giveFile(
   return sendStream(stream, operation.status, reply.headers(headers))
 }
 
-/** The media type of the result of a load. */
 const feedResultType = 'application/vnd.pricewell.feed+json'
 
 /** A file for an operation, and what loading it needs. */
@@ -143,18 +144,18 @@ interface FeedCall {
   account: number
   query: object
   origin: Origin
-  /** The media type that the client likes best. */
+  /** Picks the media type that the client prefers. */
   choose: (types: string[]) => string | undefined
   prefersJob: boolean
   context: Context
   inAccount: InAccount
   /** Throws if the client is gone. */
   rejectGone: () => void
-  /** Rows that were read and checked so far. */
+  /** Rows read and checked so far. */
   progress: { rows: number }
 }
 
-/** Answers the rejected rows. Throws like a read if too many responses are unread. */
+/** Sends the rejected rows. Throws `too-many-requests` or `overloaded` if too many responses are unread. */
 function rejectedFile(
   { mediaType, file }: RejectedRows,
   { type, options }: Problem,
@@ -167,7 +168,6 @@ function rejectedFile(
   return reply.header('rejected-rows', options.errorCount).send(file)
 }
 
-/** Loads a file and answers the result as text. */
 async function load(
   { operation, bytes, inAccount, query, ...call }: FeedCall,
   rejected: RejectedRows | undefined,
@@ -207,19 +207,19 @@ function wantsFile({ choose, bytes }: FeedCall): boolean {
   return choose(types) === bytes.mediaType
 }
 
-/** Whether a job loads the file: the client asks for it, or the file is large. */
+/** Whether a job loads the file: the client requests it, or the file is large and its rejected rows are not wanted. */
 function isForJob(call: FeedCall): boolean {
   const { bytes, context } = call
   const isLarge = bytes.announced > context.limits.feedAtOnceBytesMax
   return call.prefersJob || (isLarge && !wantsFile(call))
 }
 
-/** Whether an answer, as text, is a job that loads a file. */
+/** Whether the response is a job that loads a file. */
 function isFileJob({ body, headers }: Answer<string>): boolean {
   return headers.location !== undefined && JSON.parse(body).resource_type === 'file'
 }
 
-/** Stores a file for a job and answers the job. Both are committed together. */
+/** Stores a file and creates the job that loads it, both in one transaction. Returns the job. */
 async function acceptFile(call: FeedCall): Promise<Answer<string>> {
   return asText(await call.inAccount((trx) => storeForJob(trx, call)))
 }

@@ -76,7 +76,6 @@ export interface Implementation {
   findFaults: FindFaults
 }
 
-/** What operations run on. */
 export interface OperationServices {
   pools: Pools
   priceReads: PriceReads

@@ -4,12 +4,12 @@ import type { ProblemType } from '../contract/problem.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The path prefix of the configuration, '' without one. */
+    /** The configured path prefix, '' for none. */
     basePath: string
   }
 }
 
-/** For every response that does not set its own: no cache keeps prices, and no browser takes JSON for a page. */
+/** Defaults for every response: no cache stores prices, and no browser treats JSON as a page. */
 export const protectiveHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -26,7 +26,7 @@ export function setHeaders(app: FastifyInstance): void {
   })
 }
 
-/** Swagger UI comes from this service only; it needs inline styles and images, but no inline scripts. */
+/** Swagger UI loads only from this service; it needs inline styles and images, but no inline scripts. */
 export const documentationPolicy = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -37,7 +37,7 @@ export const documentationPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The page loads its own files only: no inline scripts or styles, no text that becomes markup, no frames. */
+/** The page loads only its own files: no inline scripts or styles, no text that becomes markup, no frames. */
 export const pageHeaders = {
   'cache-control': 'no-cache',
   'content-security-policy': [
@@ -56,8 +56,8 @@ export const pageHeaders = {
 }
 
 /**
- * The path below which the client sees the service, '' for none. A proxy removes it before it passes a request on; the
- * header of the proxy wins over the configuration.
+ * The path prefix under which the client sees the service, '' for none. A proxy strips it before forwarding a request;
+ * its header `X-Forwarded-Prefix` wins over the configuration.
  */
 export function pathPrefixOf({ headers, server }: FastifyRequest): string {
   const forwarded = headers['x-forwarded-prefix']
@@ -65,12 +65,12 @@ export function pathPrefixOf({ headers, server }: FastifyRequest): string {
   return isGiven ? forwarded : server.basePath
 }
 
-/** The `Link` of a problem: to what its type means and what to do. */
+/** The `Link` header of a problem: points to what its type means and what to do. */
 export function helpLink(prefix: string, type: ProblemType): string {
   return `<${prefix}/docs/problems#${type}>; rel="help"`
 }
 
-/** `Prefer: respond-async`, RFC 7240. */
+/** Whether the request has `Prefer: respond-async` (RFC 7240). */
 export function prefersJob({ headers }: FastifyRequest): boolean {
   const { prefer = '' } = headers
   return String(prefer)
@@ -78,7 +78,7 @@ export function prefersJob({ headers }: FastifyRequest): boolean {
     .some((one) => /^\s*respond-async\s*(;|$)/i.test(one))
 }
 
-/** Puts the path prefix before the path in `Location`. */
+/** Adds the path prefix to the path in `Location`. */
 export function prefixLocations(app: FastifyInstance, basePath: string): void {
   app.decorate('basePath', basePath)
   app.addHook('onSend', (request, reply, _payload, done) => {

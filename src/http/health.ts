@@ -9,7 +9,7 @@ import type { Database } from '../database/pool.ts'
 import type { Metrics } from '../telemetry/telemetry.ts'
 import { pathPrefixOf } from './headers.ts'
 
-/** Operations about the service itself and not about an account. They are answered however much there is to do. */
+/** Operations about the service rather than an account. They are served however high the load. */
 export type ServiceOperation =
   | 'readLiveness'
   | 'readReadiness'
@@ -29,7 +29,10 @@ export interface ServiceState {
   metricsToken: string | undefined
 }
 
-/** Handlers of the operations about the service. */
+/**
+ * Handlers of the operations about the service. Readiness throws `unavailable`; metrics throws `unauthorized` or
+ * `not-found`.
+ */
 export function serviceHandlers(state: ServiceState): ServiceHandlers {
   return {
     readLiveness: async () => ({ status: 'ok' }),
@@ -48,11 +51,11 @@ export function serviceHandlers(state: ServiceState): ServiceHandlers {
 }
 
 /**
- * Ready while the first node of the database answers. Without one of the others only its accounts are refused: a load
- * balancer that took the service away would refuse all.
+ * Ready while the first database node responds. If another node is down, only its accounts are refused; a load balancer
+ * that took the service out would refuse all of them.
  */
 async function readReadiness(db: Database): Promise<Schemas['Health']> {
-  // It reads a table, as a role without privileges can connect, too. Each node has a copy of this one.
+  // Reads a table, because even a role without privileges can connect. Each node has a copy of this table.
   await sql`select id from account_names limit 1`.execute(db)
   const missing = (await findNodes(db)).filter(({ isUp }) => !isUp)
   return {

@@ -6,14 +6,16 @@ import { Answer, type InAccount, JsonText } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
-/** What an Idempotency-Key is bound to; keys of other accounts or subjects are other keys. */
+/** What an Idempotency-Key is bound to. The same key from another account or subject is a different key. */
 interface IdempotentRequest {
   account: number
   subject: string
   key: string
-  /** With the query, which has options and the list of a file. */
+  /** Includes the query, which has options and, for a file, its list. */
   path: string
-  /** Tells bodies apart and nothing of them, as a body may hold a password. For a file it reads what is left of it. */
+  /**
+   * Distinguishes bodies without revealing them, because a body may hold a password. For a file, reads the rest of it.
+   */
   bodyHash: () => Promise<Buffer>
 }
 
@@ -22,7 +24,7 @@ export function hashBody(body: Buffer): Buffer {
   return createHash('sha256').update(body).digest()
 }
 
-/** `inAccount` that stores the answer of a writing POST with an Idempotency-Key in the same transaction. */
+/** `inAccount` that also stores the response to a writing POST with an Idempotency-Key, in the same transaction. */
 export function storing(
   bound: InAccount,
   operation: Operation,
@@ -48,9 +50,9 @@ function pathOf({ url, query }: FastifyRequest): string {
 }
 
 /**
- * `inAccount` that stores the answer, but for its secrets, in the transaction that does the work, and answers a repeated
- * request with what was stored. A request that fails stores nothing, so the key may be tried again. Throws `idempotency-key-in-use` while the
- * first request runs and `idempotency-key-reused` for another path, query or body.
+ * `inAccount` that stores the response, without its secrets, in the transaction that does the work, and replays it when
+ * the request is repeated. A failed request stores nothing, so its key can be tried again. Throws
+ * `idempotency-key-in-use` while the first request runs and `idempotency-key-reused` for another path, query or body.
  */
 function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAccount {
   return <T>(work: (trx: Trx) => Promise<T>) =>
@@ -69,7 +71,8 @@ function storingAnswer(inAccount: InAccount, request: IdempotentRequest): InAcco
 
 async function lockKey(trx: Trx, { account, subject, key }: IdempotentRequest): Promise<void> {
   const name = JSON.stringify(['idempotency', account, subject, key])
-  // All advisory locks share one number space; with a weak hash clients could compute a key that collides with any lock.
+  // All advisory locks share one number space; with a weak hash, clients could compute a key that collides with any
+  // lock.
   const lock = createHash('sha256').update(name).digest().readBigInt64BE()
   const { rows } = await sql<{ locked: boolean }>`
     select pg_try_advisory_xact_lock(${lock}) as locked`.execute(trx)
@@ -100,7 +103,7 @@ async function findAnswer(
   return new Answer(new JsonText(stored.body), { ...headers, 'idempotent-replayed': 'true' })
 }
 
-/** Replaces an expired answer under the same key. */
+/** Replaces an expired response under the same key. */
 async function storeAnswer(
   trx: Trx,
   { account, subject, key, path, bodyHash }: IdempotentRequest,

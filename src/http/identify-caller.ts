@@ -14,22 +14,25 @@ import type { Database } from '../database/pool.ts'
 import { isOutage, providerKeys } from './jwks.ts'
 import type { Caller, Known } from './known-tokens.ts'
 
-/** Verifies a token, and looks an API key up. Throws `unauthorized`. */
+/**
+ * Verifies a token and looks up its API key or user. Throws `unauthorized`, or `unavailable` without the identity
+ * provider.
+ */
 export type Identify = (token: string) => Promise<Known>
 
-/** The key of an identity provider may have been dropped: a token is verified again after this time. */
+/** Tokens are verified again after this time, because the identity provider may have dropped their key. */
 const trustedMs = 30_000
-/** A key that is revoked, and a login that has ended, open nothing 10 seconds later. */
+/** Ensures that a revoked key or an ended login stops working within 10 seconds. */
 const lookedUpMs = 8_000
 
 /**
- * Identifies callers by our own tokens (HS256), or those of the configured identity provider instead, and by API keys. `db`
- * is asked about logins and keys: a forged token is refused before that.
+ * Identifies callers by the service's own tokens (HS256), or else those of the configured identity provider, and by API
+ * keys. Looks up logins and keys in `db` only after verifying the signature, so a forged token costs no query.
  */
 export function identifying({ jwks }: Config, secret: Uint8Array, db: Database): Identify {
   const verify = jwks ? verifyRemote(jwks) : verifyOwn(secret, { ...required, audience })
   const type = jwks ? 'external' : 'user'
-  // Its `exp` is of our own clock.
+  // The service sets their `exp` by its own clock.
   const ofKeys = { ...required, audience: keyAudience, clockTolerance: 0 }
   const verifyKey = verifyOwn(secret, ofKeys)
   const identify = async (token: string): Promise<Known> => {
@@ -48,7 +51,7 @@ export function identifying({ jwks }: Config, secret: Uint8Array, db: Database):
   return sharing((token) => (token.startsWith(keyPrefix) ? identifyKey : identify)(token))
 }
 
-/** Many requests with one token at the same time cost one verification. */
+/** Concurrent requests with the same token share one verification. */
 function sharing(identify: Identify): Identify {
   const running = new Map<string, Promise<Known>>()
   return (token) => {
@@ -60,7 +63,7 @@ function sharing(identify: Identify): Identify {
   }
 }
 
-/** The caller with the name of the key. Throws `unauthorized` for a key that was revoked. */
+/** Adds the key's name to the caller. Throws `unauthorized` if the key was revoked. */
 async function namedByKey(db: Database, caller: Caller, issuedAt: number): Promise<Caller> {
   const { account, subject } = caller
   const id = keyIdOf(subject)
@@ -69,7 +72,9 @@ async function namedByKey(db: Database, caller: Caller, issuedAt: number): Promi
   return { ...caller, name }
 }
 
-/** The caller with what the user may still do. Throws `unauthorized` for a user who was deleted or has another password. */
+/**
+ * Limits the caller to the user's current scopes. Throws `unauthorized` if the user was deleted or has a new password.
+ */
 async function allowedByUser(db: Database, caller: Caller, password: string): Promise<Caller> {
   const { account, subject } = caller
   const user = await findLiveUser(db, { account, id: Number(subject), password })
@@ -79,12 +84,11 @@ async function allowedByUser(db: Database, caller: Caller, password: string): Pr
   return { ...caller, scopes: new Set([...caller.scopes].filter((scope) => allowed.has(scope))) }
 }
 
-/** What a verified token says. */
 interface Verified {
   caller: Caller
   expiresAt: number
   issuedAt: number
-  /** Which password a login was made with; undefined for other tokens. */
+  /** Identifies the password that a login used; undefined for other tokens. */
   password: string | undefined
 }
 
@@ -124,7 +128,7 @@ function verifyRemote(jwks: NonNullable<Config['jwks']>): Verify {
   return (token) => jwtVerify(token, keys, { ...options, algorithms: ['RS256', 'ES256', 'EdDSA'] })
 }
 
-/** The scopes that a scope includes. */
+/** The further scopes that a scope includes. */
 const included = new Map([
   ['write', ['plan', 'read']],
   ['plan', ['read']],
@@ -145,6 +149,6 @@ function readCaller({ sub, account, scope }: JWTPayload, type: Caller['type']): 
 /** As in OpenID Connect. */
 const subjectLengthMax = 255
 
-/** The subject is part of the key of a stored answer. */
+/** The subject is part of the key of a stored response. */
 const isStorable = (sub: string): boolean =>
   sub !== '' && sub.length <= subjectLengthMax && sub.isWellFormed() && !sub.includes('\0')

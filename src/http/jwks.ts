@@ -1,17 +1,17 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 
 const fetchTimeoutMs = 2000
-/** Keys are fetched again when they are older, so that a key that the provider has dropped goes. */
+/** Older keys are fetched again, so that a key dropped by the provider stops working. */
 const maxAgeMs = 600_000
-/** There is no fetch for so long after one that failed, however many requests need a key. */
+/** The pause after a failed fetch, however many requests need a key. */
 const pauseMs = 1000
-/** Room for many keys. An endless response would fill the memory until its time is over. */
+/** Room for many keys. Without a limit, an endless response would fill the memory until the fetch times out. */
 const bytesMax = 1024 * 1024
 
 /**
- * The keys of the identity provider. They are fetched at their first use, when they are 10 minutes old, and for a token
- * whose key is not among them (at most every 30 seconds). While the provider is away, the keys of the last fetch serve on; a token
- * with another key fails then (`isOutage`).
+ * The keys of the identity provider, fetched at first use, again when they are 10 minutes old, and for a token whose
+ * key is not among them (at most every 30 seconds). While the provider is down, the last fetched keys keep working; a
+ * token with another key fails (`isOutage`).
  */
 export function providerKeys(url: URL): JWTVerifyGetKey {
   let failedAt = Number.NEGATIVE_INFINITY
@@ -53,7 +53,7 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** Whether an error says that the keys could not be fetched, or that the response is not a set of keys. */
+/** Whether the error means that the keys could not be fetched, or that the response is not a key set. */
 export function isOutage(cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
   return (

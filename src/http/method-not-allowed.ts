@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { type Operation, routeUrl } from '../contract/document.ts'
 import { Problem } from '../contract/problem.ts'
 
-/** Every method that Node reads, except CONNECT, which has no path. */
+/** Every method that Node parses, except CONNECT, which has no path. */
 const allMethods = METHODS.filter((method) => method !== 'CONNECT')
 
-/** Answers 405 for the methods that no operation of a path has. */
+/** Responds with 405 to methods that a path's operations do not use. */
 export function rejectUndeclaredMethods(app: FastifyInstance, served: Operation[]): void {
   for (const [path, present] of Map.groupBy(served, ({ path }) => path)) {
     const methods = new Set(
@@ -17,7 +17,7 @@ export function rejectUndeclaredMethods(app: FastifyInstance, served: Operation[
   }
 }
 
-/** Answers 405 with `Allow` for all other methods of a path. */
+/** Responds with 405 and `Allow` to all methods of a path except `methods`. */
 export function rejectOtherMethods(
   app: FastifyInstance,
   url: string,
@@ -30,7 +30,7 @@ export function rejectOtherMethods(
     method: allMethods.filter((method) => !methods.includes(method)),
     url,
     config: { isOpen },
-    // In the handler, a body would be refused for its media type first.
+    // In the handler, a body would be refused for its media type first, so this is a hook.
     onRequest: () =>
       Promise.reject(
         new Problem('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } }),

@@ -6,8 +6,8 @@ import { invalidRequest } from '../contract/row-errors.ts'
 const textLengthMax = 255
 
 /**
- * Who sends a request, and why. Throws `invalid-request` for a Change-Note or Override-Guardrails that is no text of 1 to 255
- * characters, and `forbidden` for an override without its scope.
+ * Who sent a request, and why. Throws `invalid-request` for a Change-Note or Override-Guardrails that is not 1 to 255
+ * characters of UTF-8, and `forbidden` for an override without its scope.
  */
 export function originOf({ caller, headers, id }: FastifyRequest): Origin {
   const { type = 'user', subject = '', name = subject } = caller ?? {}

@@ -16,7 +16,7 @@ const mediaTypes: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The page for people at `/`, its files at `/page/`: open, read once, the same until the service is started anew. */
+/** Serves the web page at `/` and its files at `/page/`, without a token. The files are read once, at startup. */
 export function registerPage(app: FastifyInstance): void {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   for (const file of files.filter((name) => extname(name) in mediaTypes)) {

@@ -4,7 +4,7 @@ import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 
-/** Refuses what can be refused by the head of a request, before its body is read and before a connection is taken. */
+/** Refuses what the request line and headers alone rule out, before the body is read or a connection is taken. */
 export function checkPreconditions(
   request: FastifyRequest,
   _reply: FastifyReply,
@@ -29,7 +29,7 @@ function rejectUnknownCoding({ headers }: FastifyRequest): void {
     throw new Problem('malformed-body', 'The only transfer coding that is understood is "chunked".')
 }
 
-/** The problem of a path that nothing has. */
+/** The problem for a path that does not exist. */
 export function noSuchPath(): Problem {
   return new Problem('not-found', 'There is no such path.')
 }
@@ -37,7 +37,7 @@ export function noSuchPath(): Problem {
 /** A path that no operation, page or document has. */
 const absentPath = '/absent'
 
-/** Answers a path that cannot be decoded, or has an id that is too long, like one that does not exist. */
+/** Treats a path that cannot be decoded, or whose id is too long, like one that does not exist. */
 export function routeBadPath(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply) {
   raw.url = absentPath
   app.routing(raw, reply.raw)
@@ -51,11 +51,11 @@ function rejectUnacceptable(request: FastifyRequest): void {
     throw new Problem('not-acceptable', `Send "Accept: ${answers[0]}", or no Accept header.`)
 }
 
-/** Refuses a body that the operation does not take, as it would not be validated. */
+/** Refuses a body that the operation does not take, because it would not be validated. */
 function rejectUntakenBody({ raw, headers, routeOptions }: FastifyRequest): void {
   const { operation } = routeOptions.config
   if (!operation || operation.hasBody) return
-  // The body of a GET is thrown away; unread, it would be late in the middle of a long response.
+  // Discards the body of a GET; left unread, it would time out in the middle of a long response.
   if (operation.method === 'GET') return void raw.resume()
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
     throw new Problem('invalid-request', 'This operation takes no body.')
@@ -74,12 +74,12 @@ function rejectEncoding(request: FastifyRequest): void {
   if ((charset && !/^utf-?8$/i.test(charset)) || !isTaken) throw wrongMediaType(operation)
 }
 
-/** Whether the headers say that the body is compressed. */
+/** Whether the body is compressed, according to its Content-Encoding (`gzip` or `x-gzip`). */
 export function isGzip({ headers }: FastifyRequest): boolean {
   return /^(x-)?gzip$/i.test(headers['content-encoding'] ?? '')
 }
 
-/** The query as it was sent. The router takes `#` for its beginning, too. */
+/** The query as sent. The router also accepts `#` as its start. */
 function rawQuery(url: string): string {
   const [, query = ''] = url.split(/[?#](.*)/s)
   return query
@@ -100,7 +100,7 @@ function rejectUnreadableQuery({ url }: FastifyRequest): void {
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
-/** Refuses unknown parameters: with a misspelt filter the answer would be everything. */
+/** Refuses unknown parameters: a misspelled filter would return everything. */
 function rejectUnknownParameters({ query, routeOptions }: FastifyRequest): void {
   const { queryNames } = routeOptions.config.operation ?? {}
   if (queryNames === undefined) return
@@ -113,7 +113,9 @@ function rejectUnknownParameters({ query, routeOptions }: FastifyRequest): void 
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
-/** Refuses a query that names another list than the JSON body, or names it by another key: it is for files. */
+/**
+ * Throws `invalid-request` if the query names a list differently from the JSON body: those parameters are for files.
+ */
 export function rejectOtherList({ query, body }: FastifyRequest): void {
   if (typeof body !== 'object' || body === null || body instanceof FeedBytes) return
   if (Object.keys(query as object).length === 0) return
@@ -121,7 +123,7 @@ export function rejectOtherList({ query, body }: FastifyRequest): void {
   const faults = Object.entries({ price_list_name, price_list_id }).flatMap(
     ([key, named]): RequestError[] => {
       const given = (query as Record<string, unknown>)[key]
-      // A parameter that is there twice has an error of its own.
+      // A repeated parameter gets an error of its own.
       if (typeof given !== 'string' || given === String(named)) return []
       const message = 'is for files: the JSON body names its list'
       return [{ pointer: `/query/${key}`, code: 'conflicting_keys', message }]
@@ -130,7 +132,7 @@ export function rejectOtherList({ query, body }: FastifyRequest): void {
   if (faults.length > 0) throw invalidRequest(faults)
 }
 
-/** Refuses a byte order mark where the answer is no CSV. */
+/** Throws `invalid-request` if the query requests a byte order mark for anything but CSV. */
 export function rejectByteOrderMark({ query }: FastifyRequest, mediaType: string): void {
   if ((query as { bom?: string }).bom !== 'true' || mediaType === 'text/csv') return
   const message = 'is for CSV (`Accept: text/csv`)'
@@ -145,12 +147,12 @@ function isReadable(parameter: string): boolean {
   }
 }
 
-/** The media types of responses have this parameter, and a client may ask for it. */
+/** Response media types have this parameter, and an Accept header may name it. */
 const charset = '; charset=utf-8'
 
 /**
- * The media type that the Accept header of a request likes best, of those that can be answered (the usual one first);
- * undefined: it accepts none. Without the header it is the usual one.
+ * The media type in `answers` that the Accept header prefers, or undefined if it accepts none of them. Without the
+ * header, the first one, which is the usual one.
  */
 export function chooseMediaType(
   request: Pick<FastifyRequest, 'accepts' | 'headers'>,

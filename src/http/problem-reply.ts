@@ -16,13 +16,13 @@ import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { helpLink, pathPrefixOf } from './headers.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'
 
-/** Answers any failure as problem details. The cause goes to the log, never to the client. */
+/** Sends any failure as problem details. The cause goes to the log, never to the client. */
 export function replyProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = isOfGoneClient(error, reply) ? clientGone() : toProblem(error, request)
   const { status } = problemTypes[problem.type]
   noteProblem(problem, request)
-  // Fastify closes the connection of a body that it refuses, and a client that is still sending often loses the answer.
-  // Instead the rest is read and thrown away, as after every other refusal; the rest of a file for a while only.
+  // Fastify closes the connection when it refuses a body, and a client that is still sending often loses the response.
+  // Instead the rest is read and discarded, as after every other refusal; the rest of a file only for a while.
   if (request.raw.complete || !(request.body instanceof FeedBytes)) reply.removeHeader('connection')
   reply
     .code(status)
@@ -34,7 +34,7 @@ export function replyProblem(error: unknown, request: FastifyRequest, reply: Fas
     )
 }
 
-/** Logs and counts the error that broke off a response, with the status that it would have had. */
+/** Logs and counts the error that broke off a response, with the status it would have had. */
 export function noteBrokenAnswer(error: unknown, request: FastifyRequest): void {
   const problem = toProblem(error, request)
   request.brokenOff = problemTypes[problem.type].status
@@ -44,12 +44,12 @@ export function noteBrokenAnswer(error: unknown, request: FastifyRequest): void 
 function noteProblem(problem: Problem, request: FastifyRequest): void {
   request.problem = problem.type
   request.sqlState = sqlStateOf(problem)
-  // Under overload, an error in the log for each refusal would be even more work.
+  // Under overload, logging an error for each refusal would add even more work.
   if (problemTypes[problem.type].status >= 500 && problem.type !== 'overloaded')
     request.log.error({ err: problem.cause ?? problem, problem: problem.type }, 'request failed')
 }
 
-/** Fastify takes it for a failure if the client goes before the headers of a stream are sent. */
+/** Fastify reports a failure if the client disconnects before the headers of a stream are sent. */
 function isOfGoneClient(error: unknown, { raw }: FastifyReply): boolean {
   return raw.destroyed && (error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
@@ -101,7 +101,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
 
 const lockNotAvailable = '55P03'
 
-/** The status of the documentation for a path that leads out of its folder, or has a NUL. */
+/** The documentation's status for a path that leads out of its folder or contains a NUL. */
 const forbiddenFile = 403
 
 const clientFaults: Record<number, ProblemType> = {
@@ -110,7 +110,7 @@ const clientFaults: Record<number, ProblemType> = {
   413: 'payload-too-large',
 }
 
-/** The problem of a body over the limit of its operation, with its size if that is known. */
+/** The problem for a body over its operation's limit, with the body's size if known. */
 export function bodyTooLarge(request: FastifyRequest): Problem {
   const size = isGzip(request) ? undefined : request.headers['content-length']
   const { bodyLimit, config } = request.routeOptions

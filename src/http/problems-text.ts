@@ -3,7 +3,7 @@ import { type ProblemType, problemTypes } from '../contract/problem.ts'
 
 const again = 'Send it again after the seconds of `Retry-After`. Nothing was written.'
 
-/** What to do about each problem; a new type fails to compile until it stands here. */
+/** What to do about each problem; a new type fails to compile until it is listed here. */
 const advice = {
   'malformed-body':
     'Correct the body where `detail` says. A body that is made by a program should come from its JSON library.',
@@ -86,13 +86,13 @@ Each error of a row, a column or a parameter has one of these codes.
 ${codes.description.slice(codes.description.indexOf('- '))}`
 }
 
-/** The types in the order of the contract, with what it says about each. */
+/** The problem types with their descriptions, in the order of the contract. */
 function meaningsOf(description: string): { type: ProblemType; meaning: string }[] {
   const items = description.matchAll(/^- `([\w-]+)` \d+: (.+(?:\n {2}.+)*)/gm)
   return [...items].map(([, type, meaning = '']) => ({ type: type as ProblemType, meaning }))
 }
 
-/** With a capital and a full stop, unless it begins with code. */
+/** Adds a full stop and a capital, unless the text starts with code. */
 function sentence(text: string): string {
   return `${text.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`
 }

@@ -7,24 +7,24 @@ import type { RequestSpan, Telemetry } from '../telemetry/telemetry.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     span?: RequestSpan
-    /** It was logged, counted and traced. */
+    /** Already logged, counted and traced. */
     isOver?: boolean
-    /** Why it was refused. */
+    /** Why the request was refused. */
     problem?: ProblemType
     sqlState?: string | undefined
     /** The status of the failure that broke off its response. */
     brokenOff?: number
-    /** The rows of its response, if that is rows; of a stream, those that were sent. */
+    /** The rows in the response, if it has any; for a stream, those sent so far. */
     answered?: { rows?: number | undefined }
-    /** The rows of its file that were read so far; undefined without a file, or if a job loads it. */
+    /** The rows of the file read so far; undefined without a file, or if a job loads it. */
     file?: { rows: number }
   }
 }
 
-/** The client went away before it had its whole response. HTTP has no such status; nginx logs this one. */
+/** The client disconnected before it had its whole response. HTTP has no such status; nginx logs this one. */
 const clientGone = 499
 
-/** Logs, counts and traces every request when it is over: names, counts and times, no values of rows. */
+/** Logs, counts and traces every request when it is over: names, counts and times, but no row values. */
 export function logRequests(app: FastifyInstance, { metrics, tracing }: Telemetry): void {
   const end = (request: FastifyRequest, reply: FastifyReply, status: number) => {
     if (request.isOver) return
@@ -53,13 +53,13 @@ export function logRequests(app: FastifyInstance, { metrics, tracing }: Telemetr
 
 const operationOf = (request: FastifyRequest) => request.routeOptions.config.operation
 
-/** Whether it is a health check or a scrape, which come every few seconds. */
+/** Whether the request is a health check or a scrape, which come every few seconds. */
 function isProbe(request: FastifyRequest): boolean {
   const operation = operationOf(request)
   return operation?.method === 'GET' && operation.scope === undefined
 }
 
-/** Health checks that succeed are logged at `debug`. */
+/** Logs successful health checks at `debug`. */
 function logRequest(request: FastifyRequest, reply: FastifyReply, status: number): void {
   request.log[isProbe(request) && status < 400 ? 'debug' : 'info']({
     account: request.caller?.account,
@@ -75,7 +75,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, status: number
   })
 }
 
-/** The id that the client has given to its request, if it has the form of one. */
+/** The client's own request id (`X-Request-Id`), if it is well-formed. */
 function clientRequestId({ headers }: FastifyRequest): string | undefined {
   const id = headers['x-request-id']
   return typeof id === 'string' && /^[\w.-]{1,64}$/.test(id) ? id : undefined
@@ -98,7 +98,7 @@ function rowsBrought({ file, body }: FastifyRequest): number | undefined {
   return file?.rows ?? countRows(body)
 }
 
-/** The rows in the payload of a read are not written, nor are those of a replayed request. */
+/** Rows in the payload of a read are not written, and neither are those of a replayed request. */
 function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   const isDone = status < 300 && !reply.hasHeader('idempotent-replayed')
   const isRead = operationOf(request)?.isRead
@@ -108,12 +108,12 @@ function rowsOf(request: FastifyRequest, reply: FastifyReply, status: number) {
   }
 }
 
-/** Lines are dropped while the reader of the log is so far behind: it is stopped, or its disk is slow. */
+/** Lines are dropped while the log's reader is this far behind: it is stopped, or its disk is slow. */
 const waitingBytesMax = 4 * 1024 * 1024
 
 /**
- * Writes lines of the log to `output`, as long as not too much waits there for its reader. With pino's own destination
- * the process does not end while the reader is stopped.
+ * Writes log lines to `output`, but drops them while 4 MiB wait there for its reader. With pino's own destination, the
+ * process would not end while the reader is stopped.
  */
 export function logTo(output: Writable): { write(line: string): void } {
   return {

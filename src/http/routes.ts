@@ -46,7 +46,7 @@ export async function registerOperations(
   rejectUndeclaredMethods(app, served)
 }
 
-/** The operations of this process: metrics only with a token, and a worker has those about itself only. */
+/** The operations that this process serves: metrics only with a token, and a worker only those about the service. */
 function servedOperations({ config, service }: OperationServices): Operation[] {
   return operations.filter(({ id }) => {
     if (id === 'readMetrics') return config.metricsToken !== undefined
@@ -72,7 +72,7 @@ function findOperation(id: string): Operation {
   return operation
 }
 
-/** Anybody may send an e-mail and a password. */
+/** Anyone may send a login, without a token. */
 const openBodyBytesMax = 64 * 1024
 
 /** The route of an operation: its last checks before the handler, and the handler. */
@@ -103,7 +103,7 @@ function operationRoute(operation: Operation, services: OperationServices): Part
   } as Partial<RouteOptions>
 }
 
-/** Loads or exports a file if the request is about one; else runs the handler. */
+/** Loads or exports a file if the request calls for one; otherwise runs the handler. */
 function answer(
   implementation: Implementation,
   services: OperationServices,

@@ -4,20 +4,20 @@ import type { Origin } from '../contract/operation.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 
-/** One try at a job. Fencing: a worker that was paused past its lease holds an old attempt and commits nothing. */
+/** One attempt at a job. Fencing: a worker that was paused past its lease holds an old attempt and cannot commit. */
 export interface Attempt {
   db: Database
   account: number
   job: number
   number: number
-  /** Aborts when the process stops: the job is handed back between two chunks. */
+  /** Aborted when the process stops: the job is handed back between two chunks. */
   signal: AbortSignal
 }
 
-/** The job has ended, or another worker has taken it up. */
+/** The job has ended, or another worker has taken it over. */
 export class AttemptLost extends Error {}
 
-/** What a runner needs of its job. */
+/** The columns of a job that its runner needs. */
 export type JobRow = Pick<
   Selectable<Jobs>,
   | 'account_id'
@@ -34,10 +34,10 @@ export type JobRow = Pick<
 
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
-/** What a chunk needs of its job. */
+/** The columns of a job that a chunk needs. */
 export type RunningJob = CurrentJob & Pick<JobRow, 'origin'>
 
-/** Takes the job up, unless it has ended or a later attempt has begun. Throws AttemptLost. */
+/** Claims the job for this attempt. Throws AttemptLost if it has ended or a later attempt has begun. */
 export async function startAttempt({ db, account, job, number }: Attempt): Promise<JobRow> {
   const row = await inAccount(db, account, (trx) =>
     trx
@@ -54,7 +54,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
   return row ? (row as typeof row & { origin: Origin }) : lost()
 }
 
-/** One chunk: a transaction that commits only while this attempt is the current one. Throws AttemptLost. */
+/** Runs one chunk in a transaction that commits only while this attempt is the current one. Throws AttemptLost. */
 export function inAttempt<T>(
   attempt: Attempt,
   work: (trx: Trx, job: RunningJob) => Promise<T>,
@@ -66,19 +66,19 @@ export function inAttempt<T>(
 }
 
 /**
- * A whole job in one transaction. `work` locks the job (`lockCurrent`) only at its end: until then the job can be read,
- * cancelled and taken over.
+ * Runs a whole job in one transaction. `work` must lock the job (`lockCurrent`) only at its end: until then the job can
+ * be read, cancelled and taken over.
  */
 export function inOneTransaction<T>(attempt: Attempt, work: (trx: Trx) => Promise<T>): Promise<T> {
   attempt.signal.throwIfAborted()
   return inAccount(attempt.db, attempt.account, async (trx) => {
-    // For the statement that writes the most.
+    // Enough for the statement that writes the most.
     await sql`set local statement_timeout = '1h'`.execute(trx)
     return work(trx)
   })
 }
 
-/** Locks the job until the transaction ends, if this attempt is the current one. Throws AttemptLost. */
+/** Locks the job until the transaction ends. Throws AttemptLost if it has ended or a later attempt has begun. */
 export async function lockCurrent(
   trx: Trx,
   { account, job, number }: Attempt,

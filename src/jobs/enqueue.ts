@@ -11,20 +11,20 @@ export type JobKind = Schemas['JobKind']
 
 export interface NewJob {
   account: number
-  /** null for a file that is for no list. */
+  /** null for a file that belongs to no list. */
   priceListId: number | null
   kind: JobKind
-  /** Its products, or the lines of its file. */
+  /** The number of its products, or of lines in its file. */
   total: number
-  /** The products to add, in payload order, as the text of a Postgres array. */
+  /** The ids of the products to add, in payload order, as an array literal. */
   productIds?: string
   file?: JobFile
-  /** The call, for a job without a file. */
+  /** The parameters of the call, for a job without a file. */
   call?: object
   origin: Origin
 }
 
-/** A stored file, and the call that sent it. */
+/** A stored file, and the request that sent it. */
 export interface JobFile {
   id: string
   operation: OperationId
@@ -32,10 +32,10 @@ export interface JobFile {
   query: object
 }
 
-/** Longer than any job waits: pg-boss would delete a slot after 14 days, in a dump or while no worker ran. */
+/** Longer than any job waits: pg-boss would delete a slot after 14 days, even in a dump or while no worker runs. */
 export const retentionSeconds = 50 * 365 * 86_400
 
-/** Accepts a job: its row and its slot in the queue are there when `trx` commits. Throws `too-many-requests`. */
+/** Accepts a job: its row and its queue slot exist once `trx` commits. Throws `too-many-requests`. */
 export async function enqueueJob(
   trx: Trx,
   boss: PgBoss,
@@ -74,13 +74,13 @@ export async function enqueueJob(
   return answerJob(row)
 }
 
-/** Work that was done in the call. */
+/** Work that was done within the request. */
 interface EndedJob extends Pick<NewJob, 'account' | 'kind' | 'total' | 'origin'> {
   priceListId: number
   result: object
 }
 
-/** Answers work that was done in the call as a job that has ended. */
+/** Stores work that was done within the request as a finished job, and returns that job. */
 export async function insertEndedJob(
   trx: Trx,
   { account, priceListId, kind, total, result, origin }: EndedJob,
@@ -115,9 +115,9 @@ function keyOf({ account, priceListId }: Slot): string {
 }
 
 /**
- * Start-time fair queueing: the slot with the least virtual start is next. A new slot gets that of the next one in the
- * queue, but at least one more than the account's last job, if that is unfinished or ended while other jobs waited. So
- * workers alternate between accounts, however many jobs each of them sends, and no job waits for ever.
+ * Start-time fair queueing: the slot with the lowest virtual start is next. A new slot gets the virtual start of the
+ * next slot in the queue, but at least one more than the account's last job if that is unfinished or ended while other
+ * jobs waited. So workers alternate between accounts, however many jobs each sends, and no job waits forever.
  */
 async function findVirtualStart(
   trx: Trx,
@@ -144,19 +144,19 @@ async function findVirtualStart(
   return rows[0]?.start ?? 0
 }
 
-/** Unfinished jobs of an account, without files. */
+/** The most unfinished jobs per account, not counting file loads. */
 const jobsMax = 1000
-/** A large file takes minutes, at some 30,000 rows a second. */
+/** A large file takes minutes, at some 30,000 rows per second. */
 const retrySeconds = 60
 
-/** Throws `too-many-requests` at 1,000 unfinished jobs of the account. Calls at the same moment may exceed it a little. */
+/** Throws `too-many-requests` at 1,000 unfinished jobs of the account. Concurrent requests may exceed it slightly. */
 async function rejectManyJobs(trx: Trx, account: number): Promise<void> {
   const count = await countUnfinished(trx, account, '<>')
   if (count >= jobsMax)
     throw tooMany(`${count} jobs of this account wait or are under way already.`)
 }
 
-/** Throws `too-many-requests` at `filesMax` unfinished files of the account. */
+/** Throws `too-many-requests` if the account has `filesMax` unfinished file loads. */
 export async function rejectManyFiles(trx: Trx, account: number, filesMax: number): Promise<void> {
   const count = await countUnfinished(trx, account, '=')
   if (count >= filesMax) throw tooMany(`${count} files of this account wait to be loaded already.`)

@@ -7,9 +7,9 @@ import { carriageReturn, countOf, newline } from '../lib/line-ends.ts'
 import { type Attempt, inAttempt, type JobRow } from './attempt.ts'
 import { setFinished } from './job-row.ts'
 
-/** Small enough for steady progress, large enough for the cost of a transaction each. */
+/** Small enough for steady progress, large enough to be worth a transaction each. */
 const pieceBytes = 256 * 1024
-/** As much as a network delivers at once. */
+/** About what a network delivers in one read. */
 const sliceBytes = 32 * 1024
 /** The longest time a file may take to arrive. */
 const arrivalSeconds = 3600
@@ -17,14 +17,13 @@ const arrivalSeconds = 3600
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** A file that is stored for its job. */
 export interface StoredFile {
   id: string
-  /** At least its lines; exact unless it mixes line ends. */
+  /** A lower bound on its lines; exact unless the file mixes CR and LF line ends. */
   lines: number
 }
 
-/** Stores the bytes as they arrive. The commit needs a job that names the file. */
+/** Stores the bytes as they arrive. The transaction can commit only if a job names the file. */
 export async function storeFile(
   trx: Trx,
   account: number,
@@ -33,7 +32,7 @@ export async function storeFile(
   const id = randomUUID()
   const lines = new LineCount()
   let number = 0
-  // A slow client holds no locks yet.
+  // A slow client may take this long, because it holds no locks yet.
   await sql`set local idle_in_transaction_session_timeout = ${sql.lit(`${arrivalSeconds}s`)}`.execute(
     trx,
   )
@@ -49,7 +48,7 @@ export async function storeFile(
   return { id, lines: lines.count }
 }
 
-/** The bytes of a job's file. Notes the rows read with each piece. Throws AttemptLost once the job has ended. */
+/** Yields a job's file; records the rows read with each piece. Throws AttemptLost once the job has ended. */
 export async function* readFile(
   attempt: Attempt,
   { file_id }: JobRow,
@@ -71,7 +70,7 @@ export async function* readFile(
   }
 }
 
-/** In slices, because parsers read ahead by chunks: with whole pieces progress would run late. */
+/** Parsers read ahead by a chunk: if chunks were whole pieces, the reported progress would lag. */
 function* inSlices(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += sliceBytes)
     yield bytes.subarray(start, start + sliceBytes)
@@ -93,7 +92,6 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (filled > 0) yield piece.subarray(0, filled)
 }
 
-/** Counts lines by their ends. */
 class LineCount {
   #newlines = 0
   #carriageReturns = 0

@@ -7,7 +7,7 @@ import type { Trx } from '../database/pool.ts'
 
 type JobRow = Pick<Selectable<Jobs>, 'id' | 'kind' | 'status' | 'total' | 'finished' | 'error'>
 
-/** A job as the call that starts it answers it. */
+/** A job as returned by the request that starts it. */
 export function jobInfo({ id, kind, status, total, finished, error }: JobRow): Schemas['JobInfo'] {
   const progress = { total, finished, error }
   return {
@@ -18,7 +18,7 @@ export function jobInfo({ id, kind, status, total, finished, error }: JobRow): S
   }
 }
 
-/** The columns of a summary, to be selected with `listName`. */
+/** The columns that a `jobSummary` needs; `listName` adds the last one. */
 export const summaryColumns = [
   ...(['id', 'status', 'total', 'finished', 'error'] as const),
   ...(['kind', 'price_list_id', 'operation', 'created_at', 'finished_at'] as const),
@@ -28,14 +28,14 @@ type SummaryRow = Pick<Selectable<Jobs>, (typeof summaryColumns)[number]> & {
   price_list_name: string | null
 }
 
-/** The name of a job's list; null if the list is deleted. */
+/** SQL of the name of a job's list; null if the job has no list or the list was deleted. */
 export function listName(account: number): RawBuilder<string | null> {
   return sql`(
     select l.name from price_lists l where l.account_id = ${account} and l.id = jobs.price_list_id
   )`
 }
 
-/** A job as the list of jobs shows it. */
+/** A job as it appears in the job list. */
 export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
   const { price_list_id, price_list_name, operation } = row
   return {
@@ -47,7 +47,7 @@ export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
   }
 }
 
-/** The job with its result. Throws `not-found`, also for a job of another account. */
+/** Returns a job with its result. Throws `not-found`, also for another account's job. */
 export async function findJob(trx: Trx, account: number, id: number): Promise<Schemas['Job']> {
   const [job] = await listJobsById(trx, account, [id])
   return job ?? jobNotFound()
@@ -58,7 +58,7 @@ export function jobNotFound(): never {
   throw new Problem('not-found', 'There is no such job.')
 }
 
-/** The jobs with these ids, and their results. */
+/** Returns the jobs with these ids and their results, in no particular order; ids without a job are left out. */
 export async function listJobsById(
   trx: Trx,
   account: number,
@@ -67,7 +67,7 @@ export async function listJobsById(
   const rows = await trx
     .selectFrom('jobs')
     .select([...summaryColumns, 'errors', 'revision', listName(account).as('price_list_name')])
-    // A result may be noted before it is published.
+    // A result may be stored before it is published.
     .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
     .where(sql<boolean>`id = any(${ids}::bigint[])`)

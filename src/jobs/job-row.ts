@@ -7,7 +7,7 @@ function updateJob(trx: Trx, { account_id, id }: CurrentJob) {
   return trx.updateTable('jobs').where('account_id', '=', account_id).where('id', '=', id)
 }
 
-/** Notes how many products or rows are handled. The number never falls, and never exceeds the total. */
+/** Records how many products or rows are done. The number never decreases; the total grows with it if need be. */
 export async function setFinished(trx: Trx, job: CurrentJob, finished: number): Promise<void> {
   await updateJob(trx, job)
     .set({
@@ -17,7 +17,7 @@ export async function setFinished(trx: Trx, job: CurrentJob, finished: number): 
     .execute()
 }
 
-/** The ids of the job's products with index `from` up to, but not including, `until`, as the text of an array. */
+/** Returns the ids of the job's products from index `from` up to but excluding `until`, as an array literal. */
 export async function findProductIds(
   trx: Trx,
   { account_id, id }: CurrentJob,
@@ -33,7 +33,7 @@ export async function findProductIds(
   return ids
 }
 
-/** Notes the progress, and the rows of the products from index `from` on: a repeated chunk overwrites them. */
+/** Records the progress, and the row ids of the products from index `from` on; a repeated chunk overwrites them. */
 export async function setRowIds(
   trx: Trx,
   job: CurrentJob,
@@ -47,7 +47,7 @@ export async function setRowIds(
     .execute()
 }
 
-/** Counts a fault of the job; returns the new count. */
+/** Adds one to the job's faults; returns the new count. */
 export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
   const { faults } = await updateJob(trx, job)
     .set({ faults: sql`faults + 1` })
@@ -56,14 +56,14 @@ export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
   return faults
 }
 
-/** What a job has done with its file. */
+/** The outcome of loading a job's file. */
 export interface LoadedFile {
   result: object
   rows: number
   revision?: number | undefined
 }
 
-/** Ends a job that has loaded its file. */
+/** Ends a job that has loaded its file, and deletes the file. */
 export async function endLoaded(
   trx: Trx,
   job: CurrentJob,
@@ -76,7 +76,7 @@ export async function endLoaded(
   await deleteFile(trx, job)
 }
 
-/** Ends a job that is done with a result. */
+/** Ends a job as done and stores its result. `revision` is the revision of its list. */
 export async function endWithResult(
   trx: Trx,
   job: CurrentJob,
@@ -89,7 +89,7 @@ export async function endWithResult(
   await endDone(trx, job, revision)
 }
 
-/** Ends a job that is done; its result is noted already. `revision` is that of its list. */
+/** Ends a job as done; its result is stored already. `revision` is the revision of its list. */
 export async function endDone(
   trx: Trx,
   job: CurrentJob,
@@ -106,7 +106,7 @@ export async function endDone(
     .execute()
 }
 
-/** Ends a job whose changes were undone. `errorCount` is set where more rows have errors than `errors` lists. */
+/** Ends a job whose changes were undone. `errorCount` counts all bad rows' errors, including those not in `errors`. */
 export async function endUndone(
   trx: Trx,
   job: CurrentJob,
@@ -128,7 +128,6 @@ export async function endUndone(
   await deleteFile(trx, job)
 }
 
-/** Deletes the file of a job, if it has one. */
 async function deleteFile(trx: Trx, { account_id, id }: CurrentJob): Promise<void> {
   await sql`
     delete from file_pieces where account_id = ${account_id}

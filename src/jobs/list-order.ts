@@ -6,15 +6,15 @@ import type { Trx } from '../database/pool.ts'
 const waitMs = 2500
 const pauseMs = 40
 
-/** The list has jobs that were accepted earlier. */
+/** The list has unfinished jobs that were accepted earlier. */
 class ListBusy extends Error {}
 
-/** Throws, for `whenListIsFree`, while the list has unfinished jobs. The list must be locked. */
+/** Throws, for `whenListIsFree` to catch, if the list has unfinished jobs. The list must be locked. */
 export async function rejectBusy(trx: Trx, account: number, priceListId: number): Promise<void> {
   if ((await findOldestJob(trx, account, priceListId)) !== undefined) throw new ListBusy()
 }
 
-/** Runs `work` again while its list has unfinished jobs; throws `unavailable` after 2.5 seconds. */
+/** Runs `work`, and reruns it while its list has unfinished jobs; throws `unavailable` after 2.5 seconds. */
 export async function whenListIsFree<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + waitMs
   for (;;) {
@@ -28,7 +28,10 @@ export async function whenListIsFree<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Id of the list's oldest unfinished job, which is running or next. Without a list: of the account's files for no list. */
+/**
+ * Returns the id of the list's oldest unfinished job, which is running or next. A null list stands for the account's
+ * file loads without a list.
+ */
 export async function findOldestJob(
   trx: Trx,
   account: number,
@@ -47,8 +50,8 @@ export async function findOldestJob(
 }
 
 /**
- * Keeps the jobs of a list, or the account's files for no list, in the order of their ids: no other transaction takes an
- * id until this one ends. Writers of the list do not wait for it.
+ * Keeps the jobs of a list, or the account's file loads without a list, in the order of their ids: no other transaction
+ * takes an id until this one ends. Writers of the list do not wait for this lock.
  */
 export async function lockListOrder(
   trx: Trx,
@@ -60,7 +63,7 @@ export async function lockListOrder(
 }
 
 /**
- * Throws `unavailable` while the list has unfinished jobs that were accepted before `job` (undefined for a request, which
+ * Throws `unavailable` if the list has unfinished jobs that were accepted before `job` (undefined for a request, which
  * comes after all of them). The list must be locked.
  */
 export async function rejectEarlierJobs(
@@ -73,7 +76,10 @@ export async function rejectEarlierJobs(
   if (oldest !== undefined && oldest !== job) throw busy()
 }
 
-/** Waits 2.5 seconds for earlier jobs, then `rejectEarlierJobs`. The list must not be locked: those jobs need the lock. */
+/**
+ * Waits up to 2.5 seconds for earlier jobs, then calls `rejectEarlierJobs`. The list must not be locked: those jobs
+ * need the lock.
+ */
 export async function waitForEarlierJobs(
   trx: Trx,
   account: number,

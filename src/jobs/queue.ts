@@ -9,44 +9,47 @@ import { applicationRole, type Database } from '../database/pool.ts'
 import type { QueueState } from '../telemetry/telemetry.ts'
 
 /**
- * What pg-boss queues: a slot for the list, used by the oldest of its jobs. (pg-boss orders by the start of the accepting
- * transactions, which is not the list order.) Without a list it is a slot for the account's files for no list.
+ * What pg-boss queues: a slot of the list, used by the list's oldest job. (pg-boss orders by the start of the accepting
+ * transactions, which is not the list order.) A null list stands for the account's file loads without a list.
  */
 export interface Slot {
   account: number
   priceListId: number | null
 }
 
-/** Jobs of one list run one after the other: the singleton key is account and list. */
+/** Jobs of one list run one after another: the singleton key is account and list. */
 export const listQueue = 'price-list'
 
-/** Files for no list, which hold up no list: the singleton key is the account. */
+/** File loads without a list, which therefore block no list: the singleton key is the account. */
 export const fileQueue = 'file'
 
-/** Plans wait here for their moment. */
+/** Holds scheduled plans until they are due. */
 export const planQueue = 'plan'
 
-/** Its schedule removes expired jobs and keys. */
+/** Its schedule removes expired jobs, idempotency keys, plans and history. */
 export const retentionQueue = 'job-retention'
 
-/** Another worker takes a job up after so many seconds without a heartbeat: 10 is the minimum of pg-boss. */
+/** After this long without a heartbeat, another worker takes over the job; 10 is the minimum of pg-boss. */
 const heartbeatSeconds = 10
 const superviseIntervalSeconds = 1
-/** The lease of a worker that sends heartbeats. */
+/** The longest lease of a worker that keeps sending heartbeats. */
 const expireInSeconds = 6 * 3600
-/** A slot that fails for good would hold up its list: workers end jobs, and pg-boss only retries. */
+/** A slot that failed for good would block its list: workers decide when a job has failed, and pg-boss only retries. */
 const retryLimit = 1_000_000
-/** The usual backoff. */
+/** The default backoff. */
 export const retryDelaySeconds = 1
 
-/** For pg, to which pg-boss passes its options: after this time without an answer another connection is opened. */
+/** pg-boss passes its options on to pg: after this time without a response, pg gives the connection up. */
 const giveUpSilent: object = { query_timeout: 15_000, keepAlive: true }
-/** Less than that: a statement that is given up here would go on waiting for its lock in the server. */
+/** Less than `query_timeout`: a statement abandoned here would go on waiting for its lock in the server. */
 const lockTimeoutMs = 10_000
-/** Processes that start at once install the queue one after the other. */
+/** Processes that start at the same time install the queue one after another. */
 const installationLock = 0x70726963
 
-/** The queue of a process. Processes that run jobs `supervise` it: they find jobs of dead workers and keep schedules. */
+/**
+ * Creates the queue client of a process. Processes that run jobs `supervise` the queue: they find jobs of dead workers
+ * and run the schedules.
+ */
 export function createBoss(
   url: string,
   options: { supervise: boolean; onError: (error: Error) => void },
@@ -62,7 +65,7 @@ export function createBoss(
     supervise: options.supervise,
     superviseIntervalSeconds,
     monitorIntervalSeconds: superviseIntervalSeconds,
-    // pg-boss sends and takes nothing until it has read its queues, which may fail at its start.
+    // pg-boss sends and takes nothing until it has read its queues, which may fail at startup.
     queueCacheIntervalSeconds: 5,
     useListenNotify: true,
   })
@@ -70,7 +73,7 @@ export function createBoss(
   return boss
 }
 
-/** Installs pg-boss and its queues, and grants them to the application role. `url` connects as the owner. */
+/** Installs pg-boss and its queues, and grants the application role access to them. `url` connects as the owner. */
 export async function installQueue(url: string): Promise<void> {
   await onOneConnection(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [installationLock])
@@ -103,7 +106,7 @@ async function createQueues(url: string): Promise<void> {
         retryDelay: retryDelaySeconds,
       })
     }
-    // A worker that dies with a plan in its hands is noticed as fast as one with a job.
+    // A worker that dies while applying a plan is noticed as fast as one that dies while running a job.
     await boss.createQueue(planQueue, {
       heartbeatSeconds,
       retryLimit,
@@ -115,7 +118,7 @@ async function createQueues(url: string): Promise<void> {
   }
 }
 
-/** The unfinished jobs of all accounts, by whether an attempt has begun. */
+/** Returns the unfinished jobs of all accounts and the age of the oldest, by whether an attempt has begun. */
 export async function findQueueState(db: Database): Promise<QueueState[]> {
   const { rows } = await sql<QueueState>`
     select state, jobs, oldest_seconds as "oldestSeconds" from unfinished_jobs()`.execute(db)

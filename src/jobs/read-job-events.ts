@@ -13,17 +13,17 @@ import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
 const paces = { pollMs: 250, heartbeatMs: 15_000 }
-/** Streams of an account share a query, at most four times a second. */
+/** An account's streams share one query, sent at most four times a second. */
 const gatherMs = 250
 
-/** Proxies must not buffer or compress the response, so that each event arrives at once. */
+/** Proxies must not buffer or compress the response, so that each event arrives immediately. */
 const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
 
-/** Streams of an account, in a process: each holds a connection. */
+/** The most streams per account and process: each holds a client connection. */
 const streamsMax = 100
 const retrySeconds = 5
 
-/** What the streams of a process share; tests have several services in one process. */
+/** Shared by the streams of a service; tests run several services in one process. */
 interface Watching {
   reads: CoalescedReads
   streams: AccountBudget
@@ -31,15 +31,15 @@ interface Watching {
 const watching = new WeakMap<Context, Watching>()
 
 /**
- * Streams the progress of a job as server-sent events until it has ended. No database connection is held between two
- * reads. Throws `too-many-requests` if the account has 100 streams.
+ * Streams the progress of a job as server-sent events until it ends. No database connection is held between reads.
+ * Throws `not-found`, and `too-many-requests` if the account has 100 streams.
  */
 export const readJobEvents: Handler<'readJobEvents'> = async (
   { account, params, inAccount },
   context,
 ) => {
   const { reads, streams } = watchingOf(context)
-  // Before the answer begins: an absent job is an ordinary 404.
+  // Before the response begins, so that a missing job is an ordinary 404.
   const job = await inAccount((trx) => findJob(trx, account, params.id))
   rejectMany(streams.of(account))
   const read = () => reads.read(account, params.id, inAccount)
@@ -68,8 +68,8 @@ function rejectMany(streams: number): void {
 }
 
 /**
- * One `progress` event now and at each change, a comment after a while without events, one `end` event with the whole
- * job. `signal` ends the stream without it.
+ * Yields a `progress` event now and at each change, a comment after `heartbeatMs` without events, and finally an `end`
+ * event with the whole job. Aborting `signal` ends the stream without the `end` event.
  */
 export async function* jobEvents(
   job: Schemas['Job'],
@@ -97,7 +97,7 @@ export async function* jobEvents(
   yield endOf(current)
 }
 
-/** All streams of a job send the same text: for 100,000 rows it has 0.9 MB and takes milliseconds to write. */
+/** All streams of a job share this text: for 100,000 rows it is 0.9 MB and takes milliseconds to write. */
 const ends = new WeakMap<Schemas['Job'], string>()
 
 function endOf(job: Schemas['Job']): string {
@@ -106,7 +106,7 @@ function endOf(job: Schemas['Job']): string {
   return text
 }
 
-/** A read that fails because of overload or an unavailable database is repeated like any other. */
+/** Whether a read failed only because of overload or an unavailable database: the next poll repeats it. */
 function isForNow(error: unknown): boolean {
   return error instanceof Problem
     ? [429, 503].includes(problemTypes[error.type].status)
@@ -117,7 +117,7 @@ function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** A query that has not begun: further streams may join it. */
+/** A query that has not begun: more streams may join it. */
 interface PendingRead {
   ids: Set<number>
   jobs: Promise<Map<number, Schemas['Job']>>
@@ -125,7 +125,7 @@ interface PendingRead {
 
 /**
  * Request coalescing: streams of an account that need a job within `gatherMs` share one query. With a query each, 2,000
- * streams would take all that the database can do.
+ * streams would use up the capacity of the database.
  */
 class CoalescedReads {
   readonly #gatherMs: number
@@ -135,7 +135,7 @@ class CoalescedReads {
     this.#gatherMs = gatherMs
   }
 
-  /** The job as it is after `gatherMs` at most. Throws `not-found`. */
+  /** Returns the job, read after at most `gatherMs`. Throws `not-found`. */
   async read(account: number, id: number, inAccount: InAccount): Promise<Schemas['Job']> {
     const pending = this.#pending.get(account) ?? this.#begin(account, inAccount)
     pending.ids.add(id)

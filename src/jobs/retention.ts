@@ -10,7 +10,7 @@ interface RetentionOptions extends Pick<WorkOptions, 'db' | 'log'> {
 
 const everyHour = '17 * * * *'
 
-/** Jobs are removed 7 days after their end, idempotency keys after 24 hours. */
+/** Jobs are removed 7 days after they end, idempotency keys after 24 hours. */
 const removals = (historyDays: number) => [
   sql`select delete_expired_jobs()`,
   sql`select delete_expired_keys()`,
@@ -18,7 +18,7 @@ const removals = (historyDays: number) => [
   sql`select delete_expired_history(${historyDays}::integer)`,
 ]
 
-/** Removes what has expired, once an hour in one process. A removal that fails is logged and stops no other. */
+/** Removes expired rows once an hour, in one process. A failed removal is logged and does not stop the others. */
 export async function startRetention(
   boss: PgBoss,
   { db, log, historyDays }: RetentionOptions,

@@ -21,16 +21,16 @@ import { retryDelaySeconds } from './queue.ts'
 /** The job has ended as failed because of its input. */
 export class JobRefused extends Error {}
 
-/** Does one kind of job, in chunks, to its end. Throws JobRefused. */
+/** Runs one kind of job, in chunks, to its end. Throws JobRefused. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>
 
-/** Undoes what a job has not published. */
+/** Undoes the changes that a job has not published. */
 export type UndoJob = (trx: Trx, job: CurrentJob) => Promise<void>
 
-/** Undoes what a refused job has left, when it ends. */
+/** Undoes what a refused job has left behind. */
 type UndoRefused = (trx: Trx, job: JobRow, refusal: Problem) => Promise<void>
 
-/** A job that ends as failed, with its errors and undone, where doing it again would not help. */
+/** Wraps a runner: a Problem below 500, which no retry would help, undoes the job and ends it as failed. */
 export const refusable =
   (run: RunJob, undo?: UndoRefused): RunJob =>
   async (attempt, job) => {
@@ -72,12 +72,12 @@ export interface RunOptions {
   }
 }
 
-/** A job with so many faults of its own is given up. */
+/** A job is given up after this many faults of its own. */
 const faultsMax = 10
 
-/** Tells the queue of a failure. The queue stores errors, and errors quote row values: this one has no details. */
+/** Reports a failure to the queue, without details: the queue stores errors, and errors quote row values. */
 export class AttemptFailed extends Error {
-  /** 0: the usual backoff. */
+  /** 0 means the default backoff. */
   readonly backoffSeconds: number
 
   constructor(cause: unknown, backoffSeconds = 0) {
@@ -87,7 +87,7 @@ export class AttemptFailed extends Error {
   }
 }
 
-/** One attempt at a job, logged, counted and traced. Throws AttemptFailed if the queue shall try again. */
+/** Runs one attempt at a job, logged, counted and traced. Throws AttemptFailed if the queue should try again. */
 export async function runJob(attempt: Attempt, options: RunOptions): Promise<void> {
   const fields = { account: attempt.account, job: attempt.job, attempt: attempt.number }
   const row = await startAttempt(attempt).catch(ignoreLost)
@@ -124,7 +124,7 @@ async function tryJob(attempt: Attempt, row: JobRow, options: RunOptions): Promi
   }
 }
 
-/** An unavailable database is no fault of the job, unless the job itself may exhaust a resource. */
+/** An unavailable database is not the job's fault, unless the job itself may have exhausted a resource. */
 function isFaultOfJob(error: unknown): boolean {
   return !isUnavailable(error) || exhaustedResource(error) !== undefined
 }
@@ -139,7 +139,7 @@ function inSpan(attempt: Attempt, row: JobRow, { runners, watch }: RunOptions): 
   return watch?.inSpan ? watch.inSpan(`job ${row.kind}`, attributes, run) : run()
 }
 
-/** Counts a fault; at the tenth the job ends as failed, and its unpublished changes are undone. */
+/** Counts a fault. At the tenth, the job's unpublished changes are undone and it ends as failed. */
 async function endOrRetry(error: unknown, attempt: Attempt, { undo }: RunOptions): Promise<Ending> {
   const end = inAttempt(attempt, async (trx, job) => {
     if ((await countFault(trx, job)) < faultsMax) return false
@@ -168,7 +168,7 @@ function ignoreLost(error: unknown): undefined {
 
 type QueuedJob = Pick<JobWithMetadata, 'id' | 'name' | 'retryDelay'>
 
-/** Has the queue wait so long before the next attempt, once this one has failed. */
+/** Makes the queue wait this long before the next attempt, once this one has failed. */
 export async function setBackoff(
   db: Database,
   { id, name }: QueuedJob,
@@ -178,14 +178,14 @@ export async function setBackoff(
   await sql`${set} where name = ${name} and id = ${id}`.execute(db)
 }
 
-/** Resets the backoff when an attempt begins: if its worker dies, the next attempt begins at once. */
+/** Resets the backoff when an attempt begins, so that the next attempt starts soon if the worker dies. */
 export async function endBackoff(db: Database, job: QueuedJob): Promise<void> {
   if (job.retryDelay > retryDelaySeconds) await setBackoff(db, job, retryDelaySeconds)
 }
 
 const conflict = 'others change the same rows at the same time'
 
-/** Resources by SQLSTATE. The database may have them later, or never: the job itself may fill the disk. */
+/** Exhaustible resources by SQLSTATE. They may become available later, or never: the job itself may fill the disk. */
 const exhaustedResources: Record<string, string> = {
   '53100': 'the disk of the database is full',
   '53200': 'the database has too little memory for it',
@@ -196,7 +196,7 @@ const exhaustedResources: Record<string, string> = {
   '40P01': conflict,
 }
 
-/** The resource that a job exhausted, in words for its account. */
+/** The resource that a job exhausted, worded for its account. */
 function exhaustedResource(error: unknown): string | undefined {
   return exhaustedResources[sqlStateOf(error) ?? '']
 }

@@ -17,13 +17,13 @@ export interface HeldList {
 export interface WorkOptions extends RunOptions {
   db: Database
   boss: PgBoss
-  /** Deletes invisible rows that jobs of a list left, also those of a worker that was killed. */
+  /** Deletes invisible rows that the list's jobs left behind, including those of a worker that was killed. */
   tidy: (list: HeldList) => Promise<void>
   signal: AbortSignal
 }
 
 const workersPerQueue = 2
-/** NOTIFY starts a job at once; a job that waits for another job of its list is found by polling. */
+/** NOTIFY starts a job immediately; polling finds a job that waited for another job of its list. */
 const pollingIntervalSeconds = 0.5
 
 /** Takes jobs from the queues until the boss stops. */
@@ -32,7 +32,7 @@ export async function startWorkers(options: WorkOptions): Promise<void> {
     for (let worker = 0; worker < workersPerQueue; worker++) await startWorker(queue, options)
 }
 
-/** Takes no more jobs, and waits for running ones. */
+/** Stops taking jobs, and waits for those that are running. */
 export async function stopWorkers(boss: PgBoss): Promise<void> {
   const queues = [listQueue, fileQueue, planQueue, retentionQueue]
   await Promise.all(queues.map((queue) => boss.offWork(queue)))
@@ -53,7 +53,7 @@ async function startWorker(queue: string, { boss, ...options }: WorkOptions): Pr
   id = await boss.work(queue, workOptions, work)
 }
 
-/** Runs the job that the slot is for; there is none if it was cancelled. */
+/** Runs the job that the slot is for, unless it was cancelled, then tidies the list. */
 async function useSlot(slot: JobWithMetadata<Slot>, options: WorkOptions): Promise<void> {
   const { account, priceListId } = slot.data
   const { db, signal } = options
@@ -63,18 +63,18 @@ async function useSlot(slot: JobWithMetadata<Slot>, options: WorkOptions): Promi
     await runJob({ db, account, job, number: slot.retryCount, signal }, options)
   if (priceListId === null) return
   await options.tidy({ db, account, priceListId, signal })
-  // Tidying may have stopped early: the next worker of the slot finds no job and tidies on.
+  // Tidying may have stopped early: the slot's next worker finds no job and continues tidying.
   if (signal.aborted) throw new AttemptFailed(signal.reason)
 }
 
-/** The lease is checked last: a worker that was paused might find the job of another slot. */
+/** Checks the lease last: a worker that was paused might find a job that belongs to another slot. */
 async function findJobOfSlot(trx: Trx, slot: JobWithMetadata<Slot>): Promise<number | undefined> {
   const { account, priceListId } = slot.data
   const job = await findOldestJob(trx, account, priceListId)
   return (await holdsLease(trx, slot)) ? job : undefined
 }
 
-/** Logs errors that are no failure of a job, such as a database that is away. */
+/** Logs errors that are not a job's own, such as an unreachable database. Always throws AttemptFailed. */
 async function failSlot(
   error: unknown,
   slot: JobWithMetadata<Slot>,
@@ -87,7 +87,7 @@ async function failSlot(
     throw new AttemptFailed(error)
   }
   const { backoffSeconds } = error
-  // If the backoff cannot be noted (the disk may be full), the queue waits a second.
+  // If the backoff cannot be stored (the disk may be full), the queue waits a second.
   if (backoffSeconds > 0) await setBackoff(db, slot, backoffSeconds).catch(() => undefined)
   throw error
 }

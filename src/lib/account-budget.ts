@@ -1,4 +1,4 @@
-/** A bounded amount of something that accounts share, and how much of it each account has. */
+/** A bounded amount that accounts share, and how much of it each account has taken. */
 export class AccountBudget {
   readonly #max: number
   readonly #ofAccount = new Map<number, number>()
@@ -8,25 +8,25 @@ export class AccountBudget {
     this.#max = max
   }
 
-  /** How much all accounts have. */
+  /** The amount that all accounts have taken together. */
   get taken(): number {
     return this.#taken
   }
 
-  /** How much the account has. */
+  /** The amount that the account has taken. */
   of(account: number): number {
     return this.#ofAccount.get(account) ?? 0
   }
 
   /**
-   * Whether the account may have so much more: never more than is left for others, so that an account that is alone gets
-   * about half. If nothing is taken, it may have any amount.
+   * Whether the account may take `amount` more: its total must not exceed what is left, so a single account gets about
+   * half. If nothing is taken, any amount is allowed.
    */
   hasRoom(account: number, amount: number): boolean {
     return this.#taken === 0 || this.of(account) + amount <= this.#max - this.#taken
   }
 
-  /** Gives the account so much more, until the function that it returns is called, once. */
+  /** Adds `amount` to what the account has taken. The returned function gives it back; call it once. */
   take(account: number, amount: number): () => void {
     this.#add(account, amount)
     return () => this.#add(account, -amount)

@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = []
 
 /**
- * Yields to the event loop between slices of long work. Only one waiting slice runs per loop iteration, so a small request
- * waits for one slice, not for one of each large request.
+ * Yields to the event loop between slices of long work. Only one waiting slice runs per loop iteration, so a small
+ * request waits for one slice, not for one of each large request.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
@@ -15,13 +15,12 @@ function resumeOne(): void {
   if (waiting.length > 0) setImmediate(resumeOne)
 }
 
-/** The length of a slice. */
 const sliceMs = 5
 
-/** Items between two looks at the clock, which costs as much as an item. */
+/** Items between two readings of the clock, each of which costs as much as an item. */
 const itemsALook = 8
 
-/** Maps items in order; other requests run in between. */
+/** Maps items in order; lets other requests run every 5 ms. */
 export async function mapCooperatively<T, R>(
   items: readonly T[],
   map: (item: T, index: number) => R,
@@ -41,12 +40,12 @@ export async function mapCooperatively<T, R>(
   return results
 }
 
-/** Sorted in a few milliseconds. */
+/** This many items are sorted in a few milliseconds. */
 const runLength = 10_000
 
 type Compare<T> = (a: T, b: T) => number
 
-/** `toSorted`, run by run; other requests run in between. */
+/** Like `toSorted`, in runs of 10,000 items; other requests run in between. */
 export async function sortCooperatively<T>(
   items: readonly T[],
   compare?: Compare<T>,

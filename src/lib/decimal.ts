@@ -26,7 +26,7 @@ export const subtract = (a: Fraction, b: Fraction): Fraction => add(a, negate(b)
 export const multiply = (a: Fraction, b: Fraction): Fraction => ({ n: a.n * b.n, d: a.d * b.d })
 export const negate = (a: Fraction): Fraction => ({ n: -a.n, d: a.d })
 
-/** null on division by zero. */
+/** Returns null on division by zero. */
 export function divide(a: Fraction, b: Fraction): Fraction | null {
   if (b.n === 0n) return null
   return b.n > 0n ? { n: a.n * b.d, d: a.d * b.n } : { n: -a.n * b.d, d: a.d * -b.n }
@@ -41,7 +41,7 @@ export function roundHalfUp({ n, d }: Fraction, decimals = 6): number {
   return n < 0n && units > 0n ? -Number(text) : Number(text)
 }
 
-/** Whether a number has at most so many decimals as JSON prints it. */
+/** Whether JSON prints a number with at most this many decimals. */
 export function hasDecimals(value: number, decimals: number): boolean {
   const scale = 10 ** decimals
   // Fast for most prices.
@@ -50,10 +50,10 @@ export function hasDecimals(value: number, decimals: number): boolean {
 }
 
 const wellFormed = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-/** Nearly all numbers: at most 15 digits, which a double holds exactly. */
+/** Nearly all numbers: at most 15 digits, which a double preserves. */
 const plain = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 
-/** The value of a JSON number; undefined for other text, infinite if a double cannot hold it as written. -0 becomes 0. */
+/** The value of a JSON number: undefined for other text, infinite if a double cannot hold it as written, 0 for -0. */
 export function readExactNumber(text: string): number | undefined {
   if (plain.test(text)) return Number(text) + 0
   if (!wellFormed.test(text)) return undefined

@@ -19,7 +19,7 @@ export function isDate(text: string): boolean {
 /** A day, or an ISO 8601 day and time, in the years 0001 to 9999 of UTC. */
 export function isTimestamp(text: string): boolean {
   if (!timestampPattern.test(text) || !isDate(text.slice(0, 10))) return false
-  // An offset of hours leaves these years only from the first or the last.
+  // An offset of hours can leave this range only in the first or the last year.
   if (!text.startsWith('0001') && !text.startsWith('9999')) return true
   const year = new Date(utcTimestamp(text)).getUTCFullYear()
   return year >= 1 && year <= 9999
@@ -31,8 +31,8 @@ export function isMoment(text: string): boolean {
 }
 
 /**
- * Adds an offset: a day is its midnight, a time without an offset is UTC. Digits beyond microseconds are cut off, because
- * rounding could leave the year 9999.
+ * Adds an offset: a day becomes its midnight, a time without an offset is UTC. Digits beyond microseconds are cut off,
+ * because rounding could go past the year 9999.
  */
 export function utcTimestamp(text: string): string {
   // The common form.
@@ -48,7 +48,7 @@ export function utcTimestamp(text: string): string {
   return iso.endsWith('Z') ? iso : `${iso}Z`
 }
 
-/** Formats the result of `to_char(…, 'YYYY-MM-DD"T"HH24:MI:SS.US')`: milliseconds, and microseconds if there are any. */
+/** Formats `to_char(…, 'YYYY-MM-DD"T"HH24:MI:SS.US')`: with milliseconds, or microseconds if there are any. */
 export function shownTimestamp(text: string): string {
   return `${text.replace(/(\.\d{3})0{3}$/, '$1')}Z`
 }

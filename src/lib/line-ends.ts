@@ -1,7 +1,7 @@
 export const newline = 0x0a
 export const carriageReturn = 0x0d
 
-/** Counts a byte. */
+/** Counts how often `byte` occurs. */
 export function countOf(bytes: Buffer, byte: number): number {
   let count = 0
   for (let at = bytes.indexOf(byte); at !== -1; at = bytes.indexOf(byte, at + 1)) count++

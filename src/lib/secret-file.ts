@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 /** A shorter file is incomplete. */
 const charactersMin = 32
 
-/** Reads a secret from a file that only its owner can read; makes a new one if there is no file. */
+/** Reads a secret from a file that only its owner can read; creates the file if it is missing or incomplete. */
 export function keptSecret(path: string): string {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   for (;;) {

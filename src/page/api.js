@@ -35,7 +35,7 @@ export async function get(path, query = {}, signal) {
 const tooMuch = new Set(['result-too-large', 'too-costly'])
 
 /**
- * One page of a list. Has fewer rows than the limit if the response would be too large, or take too long.
+ * One page of a list, with fewer rows than the limit if the response would be too large or too slow.
  *
  * @param {string} path
  * @param {Query & { limit: number }} query
@@ -82,7 +82,7 @@ export async function remove(path, signal) {
   await send(path, { signal, method: 'DELETE' })
 }
 
-/** The UTF-8 bytes of a text, as a header takes them. @param {string} text */
+/** A text as UTF-8 bytes in a Latin-1 string, for use in a header. @param {string} text */
 const latin1 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
 /**
@@ -112,8 +112,8 @@ async function* textOf(body) {
 }
 
 /**
- * Sends a request to a path relative to the page, because both may be below a path prefix. Throws a Failure; status 401
- * ends the session.
+ * Sends a request to a path relative to the page, because both may be below a path prefix. Throws a Failure; a 401 ends
+ * the session.
  *
  * @param {string} path
  * @param {RequestInit} init

@@ -2,8 +2,8 @@
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Attributes */
 
 /**
- * Creates an element. Strings become text nodes, functions become listeners (`onclick`); `false`, `null` and `undefined`
- * omit an attribute or a child.
+ * Creates an element. Strings become text nodes and functions become listeners (`onclick`); `false`, `null` and
+ * `undefined` omit an attribute or a child.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -43,7 +43,7 @@ export function name(text) {
   return el('bdi', { class: 'name' }, String(text))
 }
 
-/** Names in a row, each isolated. @param {unknown[]} texts @returns {Child[]} */
+/** Names separated by commas, each isolated. @param {unknown[]} texts @returns {Child[]} */
 export function names(texts) {
   return texts.flatMap((text, index) => [index > 0 && ', ', name(text)])
 }

@@ -30,21 +30,21 @@ export const count = (value) => whole.format(value)
 /** A price or cost, with its decimals. @param {number | null | undefined} value */
 export const price = (value) => (value === null || value === undefined ? none : money.format(value))
 
-/** The price of a cell that was never set reads as 0. */
+/** Shown for a price that was never set, which the service returns as 0. */
 export const unset = 'no price'
 
-/** A margin: it is stored in percent. @param {number | null | undefined} value */
+/** A margin, given in percent. @param {number | null | undefined} value */
 export const margin = (value) =>
   value === null || value === undefined ? none : share.format(value / 100)
 
-/** How far our price is above or below another. @param {number} ours @param {number} theirs */
+/** How far `ours` is above or below `theirs`, as a percentage. @param {number} ours @param {number} theirs */
 export const compared = (ours, theirs) =>
   theirs === 0 ? none : difference.format(ours / theirs - 1)
 
 /** A change in percent, with its sign. @param {number | null} percent */
 export const change = (percent) => (percent === null ? none : difference.format(percent / 100))
 
-/** A calendar day, the same everywhere on earth. @param {string} date `yyyy-mm-dd` */
+/** A calendar day, the same in every time zone. @param {string} date `yyyy-mm-dd` */
 export const day = (date) => dayFormat.format(new Date(`${date}T00:00:00Z`))
 
 /** The month of a day. @param {string} date `yyyy-mm-dd` */
@@ -53,7 +53,7 @@ export const month = (date) => monthFormat.format(new Date(`${date}T00:00:00Z`))
 /** A moment, in the reader's time zone. @param {string} timestamp */
 export const moment = (timestamp) => momentFormat.format(new Date(timestamp))
 
-/** How long something took. @param {number} ms */
+/** A duration, in seconds. @param {number} ms */
 export const duration = (ms) => secondsFormat.format(ms / 1000)
 
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
@@ -80,12 +80,12 @@ export function ago(timestamp, now = Date.now()) {
   return agoFormat.format(Math.trunc(seconds), 'second')
 }
 
-/** Today as a UTC day, as in the service. */
+/** Today as a UTC day, as the service sees it. */
 export function today() {
   return new Date().toISOString().slice(0, 10)
 }
 
-/** The end of a day that is past, as a moment; undefined for today and without a day. @param {string | undefined} day */
+/** The end of a past day as a timestamp; undefined for other days, or without one. @param {string | undefined} day */
 export const endOf = (day) => (day && day < today() ? `${day}T23:59:59.999999Z` : undefined)
 
 /**

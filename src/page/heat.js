@@ -1,8 +1,9 @@
-/** Steps of the colour scale, from the lowest price to the highest. */
+/** Steps of the color scale, from the lowest price to the highest. */
 export const steps = 7
 
 /**
- * The step of each price, from 1 (lowest) to `steps` (highest); 0 where it is 0 or null. Equal prices get the middle step.
+ * The step of each price, from 1 (lowest) to `steps` (highest); 0 where the price is 0 or null. Equal prices get the
+ * middle step.
  *
  * @param {(number | null)[]} prices
  */
@@ -15,7 +16,7 @@ export function heatOf(prices) {
 }
 
 /**
- * The lowest and the highest price with the position of their first days. Null and 0 count as not set.
+ * The lowest and highest price, with the index of the first day of each. Null and 0 count as not set.
  *
  * @param {(number | null)[]} prices
  */

@@ -92,7 +92,7 @@ function showRoute(signal) {
   }
 }
 
-/** The password has changed, and with it the token has ended. */
+/** Changing the password has ended the token. */
 function leaveForLogin() {
   session.end()
   history.replaceState(null, '', href('lists'))

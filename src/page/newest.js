@@ -1,6 +1,6 @@
 /**
- * Repeats requests for something that changes. `take` gets each response except outdated ones: those that arrive after a
- * newer one, or were sent before `outdate` was called. Failures of outdated requests are ignored, too.
+ * Repeats requests for something that changes. `take` gets each response except outdated ones: those that arrive after
+ * a newer one, or were sent before `outdate` was called. Ignores failures of outdated requests, too.
  *
  * @template Answer
  * @param {() => Promise<Answer>} load

@@ -4,7 +4,8 @@
  * @typedef {{ view: 'lists', search: string }
  *   | { view: 'list', id: number } & import('./views/list-place.js').Place
  *   | { view: 'revision', id: number, revision: number }
- *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined, asOf: string | undefined }
+ *   | { view: 'prices', code: string, list: number | undefined, on: string | undefined, date: string | undefined,
+ *       asOf: string | undefined }
  *   | { view: 'plans', list: number | undefined, status: string }
  *   | { view: 'plan', id: number, page: number, action: string, violation: string }
  *   | { view: 'jobs' }

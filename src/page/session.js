@@ -1,10 +1,10 @@
 const key = 'pricewell.token'
 const answerMs = 150
 
-/** The scopes that include a scope. @type {Record<string, string[]>} */
+/** The wider scopes that include each scope. @type {Record<string, string[]>} */
 const wider = { read: ['plan', 'write'], plan: ['write'] }
 
-/** Other tabs with this page. */
+/** Reaches other tabs that show this page. */
 const tabs = new BroadcastChannel(`pricewell ${location.pathname}`)
 
 /** The token, kept until the last tab is closed: a new tab gets it from the others. */
@@ -21,14 +21,14 @@ export const session = {
     tabs.postMessage({ ended: session.token })
     sessionStorage.removeItem(key)
   },
-  /** Asks the other tabs for their token, for a moment. */
+  /** Requests the token from other tabs, and waits a moment for it. */
   async join() {
     if (session.token !== '') return
     const answered = new Promise((resolve) => tabs.addEventListener('message', resolve))
     tabs.postMessage({ wanted: true })
     await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, answerMs))])
   },
-  /** Whether the token says that it has this scope. The service decides. @param {string} scope */
+  /** Whether the token claims this scope; the service decides. @param {string} scope */
   allows(scope) {
     const scopes = scopesOf(this.token)
     return [scope, ...(wider[scope] ?? [])].some((one) => scopes.includes(one))

@@ -22,7 +22,7 @@ export function empty(title, ...hint) {
   return el('div', { class: 'empty' }, el('p', { class: 'lead' }, title), el('p', {}, ...hint))
 }
 
-/** Why something is not offered. @param {string} scope @param {string} what */
+/** Explains which scope the login lacks. @param {string} scope @param {string} what */
 export function lacking(scope, what) {
   return el('p', { class: 'hint' }, `To ${what}, your login needs the scope “${scope}”.`)
 }

@@ -7,21 +7,21 @@ import { el } from './dom.js'
  * @property {string} label
  * @property {(row: Row) => Child | Child[]} cell
  * @property {(row: Row) => string | number} [sort] The sort key of a row, where the table has all rows.
- * @property {string} [order] What the service calls its order, where the table has a page of the rows.
+ * @property {string} [order] The service's name for its order, where the table has one page of the rows.
  * @property {boolean} [isNumber]
  * @property {boolean} [isWide] Shown only if there is room.
  */
 
 /**
- * The order of all rows, of which a table has a page: `-price` is `price`, descending.
+ * The order of all rows, of which the table shows one page: `-price` is `price`, descending.
  *
  * @typedef {{ order: string | undefined, open: (order: string) => void }} ServedOrder
  */
 
 /**
- * A table that sorts its rows by column, or has `served` order all rows. With `isPart` it has some of the rows, and sorts
- * nothing. With `isCards`, rows become cards on a narrow screen. Pass `order` to the table
- * that replaces this one to keep the sorting.
+ * A table that sorts its rows by column, or lets `served` order all rows. With `isPart`, it has only some of the rows
+ * and does not sort. With `isCards`, rows become cards on a narrow screen. Pass `order` to the table that replaces this
+ * one to keep the sorting.
  *
  * @template Row
  * @param {{ caption: string, columns: Column<Row>[], rows: Row[], isCards?: boolean, isPart?: boolean, order?: Order,

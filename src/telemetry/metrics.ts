@@ -95,7 +95,8 @@ function attemptCounters(registry: Registry): Metrics['attempt'] {
     buckets: secondsOfAttempts,
     registers,
   })
-  // Prometheus sees a series grow only from a value that it has scraped: without 0 the first failure would raise no alert.
+  // Prometheus sees a series grow only from a value that it has scraped: without 0, the first failure would raise no
+  // alert.
   for (const kind of kinds) for (const outcome of outcomes) attempts.inc({ kind, outcome }, 0)
   return ({ kind, outcome, seconds }) => {
     attempts.inc({ kind, outcome })

@@ -1,7 +1,7 @@
 import type { NodeState } from '../database/nodes.ts'
 import type { PoolUse, StatementDone } from '../database/pool.ts'
 
-/** A request that was answered. `operation` and `status` have few values: each combination is a time series. */
+/** A finished request. `operation` and `status` have few values: each combination is a time series. */
 export interface RequestDone {
   /** The operation of the contract, or `none`. */
   operation: string
@@ -11,7 +11,7 @@ export interface RequestDone {
   rowsRead: number
 }
 
-/** An attempt at a background job that has ended. */
+/** A finished attempt at a background job. */
 export interface AttemptDone {
   kind: string
   /** `refused`: its input was wrong. `lost`: the job had ended, or another worker has it. */
@@ -26,12 +26,12 @@ export interface QueueState {
   oldestSeconds: number
 }
 
-/** What is read when the metrics are scraped. */
+/** What each scrape of the metrics reads. */
 export interface Observed {
   pools: () => Record<string, PoolUse>
   /** May fail; then the metrics of the queue are left out. */
   queue: () => Promise<QueueState[]>
-  /** As `queue`. */
+  /** May fail, like `queue`. */
   nodes: () => Promise<NodeState[]>
 }
 
@@ -40,14 +40,13 @@ export interface Metrics {
   readonly contentType: string
   request(done: RequestDone): void
   attempt(done: AttemptDone): void
-  /** A background job has written a file for an operation. */
+  /** Counts the rows of a file that a background job has written for an operation. */
   loaded(file: { operation: string; rows: number }): void
   text(): Promise<string>
 }
 
 type Attributes = Record<string, string | number | undefined>
 
-/** The span of one request. */
 export interface RequestSpan {
   readonly traceId: string
   /** Runs work whose spans belong to the request. */
@@ -55,14 +54,14 @@ export interface RequestSpan {
   end(name: string, attributes: Attributes): void
 }
 
-/** Sends spans of requests, statements and jobs to a collector, with names and counts, without values of rows. */
+/** Sends spans of requests, statements and jobs to a collector, with names and counts but no row values. */
 export interface Tracing {
   /** `headers` may continue the trace of the client (`traceparent`). */
   startRequest(headers: Record<string, unknown>): RequestSpan
   /** Adds a statement that has ended to the current span. */
   statement(done: StatementDone): void
   inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>
-  /** Sends the spans that are left. */
+  /** Sends the remaining spans. */
   stop(): Promise<void>
 }
 

@@ -18,7 +18,7 @@ import type { StatementDone } from '../database/pool.ts'
 import type { RequestSpan, Tracing } from './telemetry.ts'
 
 const statementLengthMax = 2000
-/** The end of the process waits no longer for a collector. */
+/** The longest that shutdown waits for the collector. */
 const stopMsMax = 2000
 
 /**
@@ -71,7 +71,7 @@ function startRequest(tracer: Tracer, headers: Record<string, unknown>): Request
   }
 }
 
-/** The text of a statement has placeholders for the values. */
+/** The statement text has placeholders instead of values. */
 function noteStatement(tracer: Tracer, { text, ms, error }: StatementDone): void {
   if (!trace.getActiveSpan()) return
   const end = Date.now()
@@ -96,7 +96,7 @@ async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The span gets the class of an error and its SQLSTATE; the message may quote values of rows. */
+/** Records the error's class and SQLSTATE, but not its message, which may quote row values. */
 function fail(span: Span, error: unknown): void {
   const state = sqlStateOf(error)
   const type = error instanceof Error ? error.constructor.name : typeof error

@@ -44,7 +44,7 @@ Example:
     })
 }
 
-/** The claims of the token, after the service has accepted it. */
+/** The claims of the token, once the service has accepted it. */
 async function whoAmI(url: string) {
   const { token: given, credentials } = identity(url)
   const open = createClient({ baseUrl: url, token: '', retries: 1 })

@@ -17,7 +17,6 @@ import { followJob, idShownBy } from './jobs.ts'
 
 const rowsShown = 50
 
-/** `pricewell apply`. */
 export function addApply(program: Program): void {
   program
     .command('apply')
@@ -54,7 +53,7 @@ interface Wish extends Shared, SaidOfChange {
   skip?: Skip | undefined
 }
 
-/** Applies a plan and follows the job if there is one. Returns how many rows were left out. */
+/** Applies a plan and follows the job, if any. Returns how many rows were left out. */
 async function apply(client: PricewellClient, id: number, wish: Wish): Promise<number> {
   const { at, skip } = wish
   const { data, response } = await client.POST('/api/v1/plans/{id}/apply/', {
@@ -78,7 +77,7 @@ function applied({ id, status, revision, apply_at }: Schemas['Plan'], skipped: n
 
 type Fault = Pick<Job['errors'][number], 'code' | 'message' | 'cell'>
 
-/** What a plan was refused for, with the first rows, and what to do. Other faults stay what they are. */
+/** Tells why a plan was refused, with the first rows and what to do. Returns other faults unchanged. */
 function refusal(fault: unknown, id: number, skip: Skip): unknown {
   const isOfJob = fault instanceof JobFailed
   if (!isOfJob && !(fault instanceof Problem)) return fault
@@ -111,7 +110,7 @@ function advice(what: Skip[number], id: number, rows: Fault[], skip: Skip): stri
   const command = `pricewell apply ${id} --skip ${[...new Set([...skip, what])].join()}`
   if (what === 'stale') return `Leave them out with \`${command}\`, or make a new plan.`
   const pass = "let them pass with --override '<reason>'"
-  // Guardrails of the whole list have no rows to leave out.
+  // Guardrails on the whole list have no rows to leave out.
   const isOfRows = rows.some(({ cell }) => cell !== undefined)
   return isOfRows ? `Leave them out with \`${command}\`, or ${pass}.` : `You can ${pass}.`
 }

@@ -2,7 +2,7 @@ import type { ClusterStatus } from '../../database/cluster-status.ts'
 import { answer, type Program } from '../program.ts'
 import { number, table } from '../terminal.ts'
 
-/** `pricewell cluster distribute` and `pricewell cluster status`: on the machine of the service. */
+/** `pricewell cluster distribute` and `pricewell cluster status`, which run on the service's machine. */
 export function addCluster(program: Program): void {
   const cluster = program
     .command('cluster')

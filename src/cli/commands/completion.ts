@@ -3,7 +3,6 @@ import { answer, type Program } from '../program.ts'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 
-/** `pricewell completion`. */
 export function addCompletion(program: Program): void {
   program
     .command('completion')
@@ -24,7 +23,7 @@ Examples:
     })
 }
 
-/** What may follow a command, or an option of it, by its words; '' is the program itself. */
+/** The words that may follow a command or one of its options; '' is the program itself. */
 type Words = Map<string, string[]>
 
 function wordsOf(program: CommandUnknownOpts): Words {
@@ -49,7 +48,7 @@ function wordsOf(program: CommandUnknownOpts): Words {
   return words
 }
 
-/** Those of more words come first, as the first pattern that matches counts. */
+/** Commands of more words come first, because the first matching pattern counts. */
 function bash(words: Words): string {
   const cases = [...words]
     .filter(([command]) => command !== '')

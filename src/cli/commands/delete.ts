@@ -13,7 +13,6 @@ interface DeleteOptions extends Shared {
   yes?: true | undefined
 }
 
-/** `pricewell delete`. */
 export function addDelete(program: Program): void {
   program
     .command('delete')
@@ -51,7 +50,7 @@ const keysOfKinds = Object.entries(deletions)
 
 type Key = string | number
 
-/** The keys of the command line or of the file. Throws UsageFault. */
+/** The keys from the command line or the file. Throws UsageFault. */
 function readKeys(kind: DeletionKind, given: string[], { file }: DeleteOptions): Key[] {
   if (given.length > 0 === (file !== undefined)) throw new UsageFault('Say keys, or --file.')
   const texts = file === undefined ? given : readLines(file)
@@ -88,7 +87,7 @@ function parse(file: string, text: string): unknown {
   }
 }
 
-/** Asks on a terminal, or reads a line of standard input. Throws UsageFault unless the answer is yes. */
+/** Asks on a terminal, or reads a line from standard input. Throws UsageFault unless the answer is yes. */
 async function confirm(
   kind: DeletionKind,
   count: number,
@@ -107,17 +106,17 @@ interface Counts {
   absent: number
 }
 
-/** Keys of one call. */
+/** The most keys per call. */
 const keysMax = 100_000
 
-/** Deletes in calls of 100,000 keys, each of them whole or not at all. */
+/** Deletes in calls of 100,000 keys; each call deletes all of its keys or none. */
 async function deleteAll(
   { POST }: PricewellClient,
   kind: DeletionKind,
   keys: Key[],
   isJson: boolean,
 ): Promise<Counts> {
-  // All deletions have the same answer.
+  // All deletions have the same response.
   const path = deletions[kind].path as typeof deletions.sales.path
   const total = { deleted: 0, absent: 0 }
   for (let from = 0; from < keys.length; from += keysMax) {
@@ -131,7 +130,7 @@ async function deleteAll(
   return total
 }
 
-/** A refusal that names the keys, which its pointers count. */
+/** Names the keys in a refusal, whose pointers only number them. */
 function withKeys(fault: unknown, keys: readonly Key[]): unknown {
   if (!(fault instanceof Problem) || fault.errors.length === 0) return fault
   const lines = fault.errors.map(

@@ -8,7 +8,6 @@ import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
 import { writeTo } from '../write-to.ts'
 
-/** `pricewell export`. */
 export function addExport(program: Program): void {
   program
     .command('export')
@@ -42,7 +41,7 @@ Example:
     })
 }
 
-/** Writes a collection to the file of `--output`, or to standard output. */
+/** Writes a collection to the `--output` file, or to standard output. */
 export async function writeExport(
   options: Shared & { output?: string | undefined; format?: Format | undefined },
   exported: Exported,
@@ -87,16 +86,15 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): F
   return isNdjson ? 'ndjson' : 'csv'
 }
 
-/** The format of a file. */
 export type Format = 'csv' | 'ndjson'
 
-/** What is exported: its name for people, where it is read, and of which list and day. */
+/** What to export: its display name, where it is read, and from which list and day. */
 interface Exported {
   name: string
   collection: { path: (typeof collections)[CollectionKind]['path']; query: object }
   list: string | undefined
   date: string | undefined
-  /** Leaves rows out. */
+  /** Filters the rows. */
   filter?:
     | ((chunks: AsyncIterable<Uint8Array>, format: Format) => AsyncIterable<Uint8Array>)
     | undefined
@@ -104,7 +102,7 @@ interface Exported {
 
 const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
-/** Begins an export: its bytes, and the number of rows to expect. */
+/** Starts an export; returns its bytes and the number of rows to expect. */
 async function openExport(
   client: PricewellClient,
   { collection, list, date }: Exported,
@@ -121,7 +119,7 @@ async function openExport(
   return { total: count, chunks: data as ReadableStream<Uint8Array> }
 }
 
-/** The id of a price list. Throws Failed if there is none of that name. */
+/** The id of the price list with this name. Throws Failed if there is none. */
 export async function findList({ GET }: PricewellClient, name: string): Promise<number> {
   const { data } = await GET('/api/v1/price_list/', { params: { query: { name } } })
   const [list] = data.results

@@ -6,7 +6,6 @@ import { startBar, table } from '../terminal.ts'
 
 const shown = 25
 
-/** `pricewell jobs`. */
 export function addJobs(program: Program): void {
   program
     .command('jobs')
@@ -31,14 +30,13 @@ export function addJobs(program: Program): void {
     })
 }
 
-/** The newest last, where a terminal ends. */
+/** Newest last, at the bottom of the terminal. */
 async function lastJobs({ GET }: PricewellClient, status: Job['status'] | undefined) {
   const query = { limit: shown, order: 'newest' as const, ...(status && { status }) }
   const { data } = await GET('/api/v1/jobs/', { params: { query } })
   return data.results.toReversed()
 }
 
-/** `pricewell wait`. */
 export function addWait(program: Program): void {
   program
     .command('wait')
@@ -53,7 +51,7 @@ export function addWait(program: Program): void {
     })
 }
 
-/** The job when it has ended; shows its progress. Throws JobFailed. */
+/** Shows a job's progress and returns the ended job. Throws JobFailed. */
 export async function followJob(client: PricewellClient, id: number, options: Shared) {
   const bar = startBar(`Job ${id}`, options)
   try {
@@ -65,7 +63,6 @@ export async function followJob(client: PricewellClient, id: number, options: Sh
   }
 }
 
-/** `pricewell cancel`. */
 export function addCancel(program: Program): void {
   program
     .command('cancel')
@@ -81,7 +78,7 @@ export function addCancel(program: Program): void {
     })
 }
 
-/** Reads an id from the command line. */
+/** Returns a parser of ids that `command` shows. It throws InvalidArgumentError. */
 export function idShownBy(command: string): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -66,10 +66,10 @@ function row({ id, name, scopes, created_at, expires_at, ...key }: Schemas['ApiK
   }
 }
 
-/** What a key or a user may do. */
+/** The scopes of keys and users. */
 export const scopes: Schemas['Scope'][] = ['read', 'plan', 'write', 'override', 'admin']
 
-/** Scopes with commas between. */
+/** Parses comma-separated scopes. Throws InvalidArgumentError. */
 export function readScopes(text: string): Schemas['Scope'][] {
   const named = text.split(',').map((name) => scopes.find((scope) => scope === name.trim()))
   if (named.includes(undefined))
@@ -77,6 +77,6 @@ export function readScopes(text: string): Schemas['Scope'][] {
   return named.filter((scope) => scope !== undefined)
 }
 
-/** The request was sent again, and a stored answer has no key. */
+/** The request was retried, and a stored response holds no key. */
 const lost = (id: number) =>
   `The key was made, but the answer with it was lost. Revoke it (\`pricewell keys revoke ${id}\`) and make another.`

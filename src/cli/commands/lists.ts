@@ -11,7 +11,6 @@ import { castFilters, condition, digits, oneMore } from './reprice.ts'
 
 const listsMax = 1000
 
-/** `pricewell lists`. */
 export function addLists(program: Program): void {
   program
     .command('lists')
@@ -46,7 +45,6 @@ function listed(list: Schemas['PriceList']): TableRow {
   }
 }
 
-/** `pricewell create-list`. */
 export function addCreateList(program: Program): void {
   program
     .command('create-list')
@@ -130,7 +128,6 @@ function oneGuardrail(text: string, earlier: Schemas['Guardrails'] = {}): Schema
   return { ...earlier, [name]: Number(limit) }
 }
 
-/** `pricewell sync`. */
 export function addSync(program: Program): void {
   program
     .command('sync')
@@ -154,7 +151,7 @@ interface Wish extends Shared {
 
 type Synced = Schemas['SyncResult'] & { revision?: number | undefined }
 
-/** The plan, or what became of the list, also where a job does it. */
+/** Returns the plan, or the result for the list, even when a job does the work. */
 async function sync(
   client: PricewellClient,
   list: string,

@@ -13,7 +13,6 @@ import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
 import { oneMore } from './reprice.ts'
 
-/** `pricewell load`. */
 export function addLoad(program: Program): void {
   program
     .command('load')
@@ -148,7 +147,7 @@ function speed(bytes: number, startedAt: number): string {
   return `  ${(megabytes / ((Date.now() - startedAt) / 1000)).toFixed(1)} MB/s`
 }
 
-/** The most bad rows that people are shown. */
+/** The most bad rows shown to people. */
 const shownMax = 20
 
 function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
@@ -163,7 +162,7 @@ function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
 
 type Refused = Pick<Problem, 'type' | 'detail' | 'errorCount'> & { errors: BadCell[] }
 
-/** Why a file was refused, with the first bad lines. */
+/** Tells why a file was refused, with the first bad lines. */
 function describeRefused(
   file: string,
   { type, detail, errors, errorCount }: Refused,
@@ -183,7 +182,7 @@ function describeRefused(
 
 const delimiters = { semicolons: "';'", tabs: 'tab', pipes: "'|'" }
 
-/** What makes the file fit. */
+/** Suggests options that make the file acceptable. */
 function advice(type: string, errors: BadCell[]): string[] {
   if (type === 'stale-rows') return ['Say --skip-stale to leave them out.']
   if (type === 'guardrail-violated') return ["Say --override '<reason>' to let them pass."]
@@ -198,7 +197,7 @@ function advice(type: string, errors: BadCell[]): string[] {
   ]
 }
 
-/** The most characters of a bad cell that people are shown. */
+/** The most characters of a bad cell shown to people. */
 const cellMax = 60
 
 function place({ line, field, value }: BadCell): string {

@@ -3,7 +3,6 @@ import { answer, type Program } from '../program.ts'
 import { openPrompt } from '../prompt.ts'
 import { forgetLogin, logIn, loginFile, serviceUrl } from '../session.ts'
 
-/** `pricewell login`. */
 export function addLogin(program: Program): void {
   program
     .command('login')
@@ -34,7 +33,6 @@ Examples:
     })
 }
 
-/** `pricewell logout`. */
 export function addLogout(program: Program): void {
   program
     .command('logout')

@@ -3,7 +3,6 @@ import { answer, type Program } from '../program.ts'
 import { openPrompt } from '../prompt.ts'
 import { identity, logIn, openClient, readLogin, serviceUrl } from '../session.ts'
 
-/** `pricewell password`. */
 export function addPassword(program: Program): void {
   program
     .command('password')
@@ -42,7 +41,7 @@ async function readPasswords() {
   }
 }
 
-/** The token that was kept has ended with the old password. */
+/** Logs in again, because the saved token ended with the old password. */
 async function keepLogin(url: string, password: string): Promise<void> {
   const login = readLogin()
   if (login && identity(url).token === login.token) {

@@ -18,7 +18,6 @@ const guardrails = [
   ...(['min_margin_percent', 'no_zero', 'max_changed_percent', 'max_removed_percent'] as const),
 ]
 
-/** `pricewell plans`. */
 export function addPlans(program: Program): void {
   program
     .command('plans')
@@ -44,7 +43,7 @@ interface Wanted {
   price_list_id?: number
 }
 
-/** The newest last, as the service lists them. */
+/** Newest last, as the service lists them. */
 async function lastPlans({ GET }: PricewellClient, wanted: Wanted): Promise<Schemas['Plan'][]> {
   const page = async (offset: number, limit: number) => {
     const params = { query: { ...wanted, offset, limit } }
@@ -66,7 +65,6 @@ function listed(plan: Schemas['Plan']): TableRow {
   }
 }
 
-/** `pricewell plan`. */
 export function addPlan(program: Program): void {
   program
     .command('plan')
@@ -115,7 +113,7 @@ function planned({ violations = [], before, after, inputs, ...row }: Schemas['Pl
 
 type Promotion = Schemas['PlannedPromotion'] | undefined
 
-/** What becomes of the kind, the value and the days of a promotion. */
+/** How the kind, value and days of a promotion change. */
 function changedFields(before: Promotion, after: Promotion): TableRow {
   const fields = ['kind', 'value', 'valid_from', 'valid_to'] as const
   const said = fields.map((field) => {
@@ -125,7 +123,6 @@ function changedFields(before: Promotion, after: Promotion): TableRow {
   return after ? Object.fromEntries(said) : {}
 }
 
-/** `pricewell discard`. */
 export function addDiscard(program: Program): void {
   program
     .command('discard')

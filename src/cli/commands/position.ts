@@ -4,7 +4,6 @@ import { collections } from '../kinds.ts'
 import type { Program } from '../program.ts'
 import { type Format, writeExport } from './export.ts'
 
-/** `pricewell position`. */
 export function addPosition(program: Program): void {
   program
     .command('position')
@@ -42,18 +41,18 @@ Examples:
 type Minimum = [field: string, minimum: number]
 type Chunks = AsyncIterable<Uint8Array>
 
-/** The header, and the rows of which each of these figures is over its minimum. */
+/** Keeps the header and the rows whose figures all exceed their minimum. */
 async function* rowsOver(
   minima: Minimum[],
   chunks: Chunks,
   format: Format,
 ): AsyncGenerator<Uint8Array> {
-  // Other commands start without it.
+  // Loaded only here, so that other commands start without it.
   const { csvRows, ndjsonRows } = await import('../file-rows.ts')
   const rows = format === 'csv' ? csvRows(buffers(chunks), plainShape) : ndjsonRows(buffers(chunks))
   let isHeader = format === 'csv'
   for await (const { text, cellOf } of rows) {
-    // A row without the figure is left out.
+    // Leaves out a row without the figure.
     const isOver = minima.every(([field, minimum]) => Number(cellOf(field) || Number.NaN) > minimum)
     if (isHeader || isOver) yield Buffer.from(text)
     isHeader = false

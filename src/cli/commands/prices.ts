@@ -8,7 +8,6 @@ import { type TableRow, table } from '../terminal.ts'
 type Row = Record<string, unknown>
 type PriceRow = Schemas['PriceRow']
 
-/** `pricewell prices`. */
 export function addPrices(program: Program): void {
   program
     .command('prices')
@@ -31,7 +30,7 @@ export function addPrices(program: Program): void {
       const extensions = await castExtensions(client, options.where ?? {})
       const payload = await inputRows(client, list, { code, ...extensions }, options)
       const { promotionDate: promotion_date, asOf: as_of, requireValid } = options
-      // Costs, and so margins, have no history.
+      // Costs, and therefore margins, have no history.
       const margins = as_of === undefined ? (['margin', 'active_margin'] as const) : []
       const { data } = await client.POST('/api/v1/prices/get_prices/', {
         body: {
@@ -48,7 +47,6 @@ export function addPrices(program: Program): void {
     })
 }
 
-/** `pricewell history`. */
 export function addHistory(program: Program): void {
   program
     .command('history')
@@ -80,7 +78,7 @@ export function addHistory(program: Program): void {
     })
 }
 
-/** The input keys of an answered row. */
+/** The request keys of a returned row. */
 function keysOf(row: PriceRow): Row {
   const { price_list_name, price_list_id, extended_catalog_id, pk, ...others } = row
   const { active_price, promotions, ...key } = others
@@ -119,7 +117,7 @@ async function castExtensions(
   return Object.fromEntries(entries.map(([name, text]) => [name, cast(name, text)]))
 }
 
-/** The code and the extensions, what else was asked for, and the prices. */
+/** The code, the extensions, what else was requested, and the prices. */
 function columns(row: PriceRow): TableRow {
   const { promotions, base_price, active_price, active_margin, price_dimension, date, ...others } =
     row
@@ -143,7 +141,7 @@ function columns(row: PriceRow): TableRow {
   return { ...asked, base_price, active_price, active_margin, promotions: names }
 }
 
-/** Reads an option like country=France. */
+/** Parses an option like country=France and adds it to the earlier ones. Throws InvalidArgumentError. */
 export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
@@ -154,7 +152,9 @@ export function pair(text: string, earlier: Record<string, string> = {}): Record
 /** Converts the text of an extension to its JSON value. */
 export type Cast = (name: string, text: string) => unknown
 
-/** Converts by the types of the catalog; the service refuses other texts. */
+/**
+ * Converts by the catalog's types; the service refuses texts that do not fit. Throws UsageFault for unknown extensions.
+ */
 async function readCast({ GET }: PricewellClient): Promise<Cast> {
   const { extensions } = (await GET('/api/v1/product_catalog/schema/')).data
   return (name, text) => {
@@ -167,7 +167,7 @@ async function readCast({ GET }: PricewellClient): Promise<Cast> {
   }
 }
 
-/** Converts a text to the JSON value of a type; one that it is not stays a text, which the service refuses. */
+/** Converts a text to the JSON value of a type; one that does not fit stays a text, which the service refuses. */
 export function castTo(type: Schemas['ColumnType'], text: string): unknown {
   const isNumeric = type === 'integer' || type === 'number'
   if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)

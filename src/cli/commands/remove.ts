@@ -17,7 +17,6 @@ interface RemoveOptions extends Shared, SaidOfChange {
   plan?: true | undefined
 }
 
-/** `pricewell remove`. */
 export function addRemove(program: Program): void {
   program
     .command('remove')
@@ -57,7 +56,7 @@ function rejectMisuse(codes: string[], { file, where }: RemoveOptions): void {
   if (file !== undefined && where) throw new UsageFault('--where has no meaning for a file.')
 }
 
-/** How many rows left, or the plan. */
+/** The number of rows removed, or the plan. */
 type Removed = number | Schemas['Plan']
 
 async function removeCodes(
@@ -78,7 +77,9 @@ async function removeCodes(
 
 type Product = Schemas['AddProductsRow']
 
-/** The rows of the codes in the catalog. Throws Failed for a code that has none. */
+/**
+ * The rows of the codes in the catalog. Throws Failed for a code that has none, UsageFault for an unknown extension.
+ */
 async function findProducts(
   client: PricewellClient,
   codes: string[],
@@ -117,7 +118,7 @@ async function rowsOfCode(
   }
 }
 
-/** A job loads the file: its result tells how many rows left. */
+/** Has a job load the file: its result tells how many rows were removed. */
 async function removeFile(list: string, name: string, options: RemoveOptions): Promise<Removed> {
   const file = openFeedFile(name)
   const bar = startBar(file.name, options)

@@ -12,7 +12,6 @@ type Input = Schemas['RepriceInput']
 type Plan = Schemas['Plan']
 type Weekday = NonNullable<NonNullable<Input['dates']>['days_of_week']>[number]
 
-/** `pricewell reprice`. */
 export function addReprice(program: Program): void {
   program
     .command('reprice')
@@ -51,7 +50,7 @@ export function addReprice(program: Program): void {
     })
 }
 
-/** The plan, also where a job makes it. */
+/** Returns the plan, even when a job makes it. */
 async function makePlan(
   client: PricewellClient,
   options: Shared,
@@ -94,10 +93,10 @@ function readDates(given: {
   return { from, to, ...(days !== undefined && { days_of_week: days.split(',') as Weekday[] }) }
 }
 
-/** Allowed texts by column. */
+/** The allowed values by column, as texts. */
 type Conditions = Record<string, string[]>
 
-/** Adds an allowed value of a column. */
+/** Adds an allowed value of a column, such as country=France. Throws InvalidArgumentError. */
 export function condition(text: string, earlier: Conditions = {}): Conditions {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
@@ -105,16 +104,16 @@ export function condition(text: string, earlier: Conditions = {}): Conditions {
   return { ...earlier, [name]: [...(earlier[name] ?? []), value] }
 }
 
-/** Adds a text to earlier ones. */
+/** Collects the texts of a repeated option. */
 export const oneMore = (text: string, earlier: string[] = []): string[] => [...earlier, text]
 
-/** A number of decimals. */
+/** Parses a number of decimals, 0 to 6. Throws InvalidArgumentError. */
 export function digits(text: string): number {
   if (!/^[0-6]$/.test(text)) throw new InvalidArgumentError('It is a number from 0 to 6.')
   return Number(text)
 }
 
-/** Converts texts by the types of the catalog; the service refuses columns that there are not. */
+/** Converts texts by the catalog's types; the service refuses unknown columns. */
 export async function castFilters({ GET }: PricewellClient, filter: Conditions) {
   const { attributes, extensions } = (await GET('/api/v1/product_catalog/schema/')).data
   const types = new Map([...attributes, ...extensions].map(({ name, type }) => [name, type]))

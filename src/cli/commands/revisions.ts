@@ -10,7 +10,6 @@ import { followJob } from './jobs.ts'
 
 const shown = 25
 
-/** `pricewell log`. */
 export function addLog(program: Program): void {
   program
     .command('log')
@@ -24,7 +23,7 @@ export function addLog(program: Program): void {
       const client = openClient(options)
       const params = { path: { id: await findList(client, name) }, query: { limit: shown } }
       const { data } = await client.GET('/api/v1/price_list/{id}/revisions/', { params })
-      // The newest last, where a terminal ends.
+      // Newest last, at the bottom of the terminal.
       const revisions = data.results.toReversed()
       const text =
         revisions.length > 0 ? table(revisions.map(logged)) : 'The list has no revisions.'
@@ -50,7 +49,6 @@ function logged(revision: Schemas['Revision']): TableRow {
   }
 }
 
-/** `pricewell diff`. */
 export function addDiff(program: Program): void {
   program
     .command('diff')
@@ -75,7 +73,7 @@ export function addDiff(program: Program): void {
     })
 }
 
-/** Rows that come and go are first. */
+/** Ranks added and removed rows first. */
 const sizeOf = ({ change_percent }: Schemas['CellChange']): number =>
   change_percent === null ? Number.POSITIVE_INFINITY : Math.abs(change_percent)
 
@@ -83,7 +81,6 @@ function compared({ pk: _, extended_catalog_id: __, ...cell }: Schemas['CellChan
   return cell as TableRow
 }
 
-/** `pricewell revert`. */
 export function addRevert(program: Program): void {
   program
     .command('revert')

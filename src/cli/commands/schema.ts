@@ -39,11 +39,11 @@ export function addSchema(program: Program): void {
   addCompetitors(schema)
 }
 
-/** The `schema` command, which the others stand below. */
+/** The `schema` command, the parent of the others. */
 type SchemaCommand = ReturnType<Program['command']>
 type Declared = Schemas['CatalogSchemaInput']
 
-/** The columns as they were declared, without letters. */
+/** The columns as declared, without letters. */
 function declared({ attributes, extensions, costs }: Catalog): Declared {
   const withoutLetter = <C extends Column>({ letter: _, ...column }: C) => column
   return {
@@ -56,7 +56,7 @@ function declared({ attributes, extensions, costs }: Catalog): Declared {
 interface Declaration {
   name: string
   description: string
-  /** The columns that stay. */
+  /** Reads the columns to keep. */
   readPresent: (client: PricewellClient) => Promise<Declared>
 }
 
@@ -124,7 +124,7 @@ function addCompetitors(schema: SchemaCommand): void {
     })
 }
 
-/** Undefined if there is none yet. */
+/** Returns undefined if there is no competitor schema yet. */
 async function readCompetitors({ GET }: PricewellClient): Promise<Competitors | undefined> {
   const answered = GET('/api/v1/competitor_prices/schema/').catch((error) => {
     if (error instanceof Problem && error.type === 'not-found') return undefined

@@ -24,7 +24,7 @@ export function addUsers(program: Program): void {
   addChanges(users)
 }
 
-/** The `users` command, which the others stand below. */
+/** The `users` command, the parent of the others. */
 type Users = ReturnType<Program['command']>
 
 function addAdd(users: Users): void {
@@ -97,7 +97,7 @@ async function findUser(client: PricewellClient, user: number | string): Promise
   return found.id
 }
 
-/** All users, a page at a time. */
+/** Reads all users, page by page. */
 async function readUsers({ GET }: PricewellClient): Promise<Schemas['User'][]> {
   const all: Schemas['User'][] = []
   for (;;) {
@@ -119,6 +119,6 @@ function row({ id, email, scopes, created_at }: Schemas['User']) {
   return { id, 'e-mail': email, scopes: scopes.join(','), added: created_at }
 }
 
-/** The request was sent again, and a stored answer has no password. */
+/** The request was retried, and a stored response holds no password. */
 const lost = (id: number) =>
   `It was done, but the answer with the password was lost. Make another: \`pricewell users reset ${id}\`.`

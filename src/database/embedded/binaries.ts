@@ -15,10 +15,10 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { StartupError } from '../errors.ts'
 
-/** Holds what the Postgres user must reach when the service runs as root and its own folders are closed to that user. */
+/** Holds what the Postgres user must reach if the service runs as root and its own folders are closed to that user. */
 export const systemDir = '/var/lib/pricewell'
 
-/** The folder with `bin/initdb` and `bin/postgres`, complete and readable for `user`. */
+/** Returns the folder with `bin/initdb` and `bin/postgres`, complete and readable by `user`. Throws StartupError. */
 export function locateBinaries(user: SystemUser | undefined): string {
   const packageDir = findPackage()
   const native = join(packageDir, 'native')
@@ -44,7 +44,7 @@ function packageVersion(packageDir: string): string {
   return JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')).version
 }
 
-/** npm tarballs hold no symlinks. The package lists those that its install script would make. */
+/** npm tarballs contain no symlinks. The package lists those that its install script would make. */
 function linkLibraries(native: string): string {
   const links: { source: string; target: string }[] = JSON.parse(
     readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
@@ -89,7 +89,7 @@ export interface SystemUser {
   gid: number
 }
 
-/** Postgres refuses to run as root: returns the user to drop to, or undefined when the service is not root. Throws StartupError. */
+/** The user to drop to, since Postgres refuses to run as root; undefined unless this is root. Throws StartupError. */
 export function findPostgresUser(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -110,7 +110,7 @@ export function isReachable(path: string, user: SystemUser | undefined): boolean
   return (bits & 0o001) !== 0 && (path === '/' || isReachable(dirname(path), user))
 }
 
-/** Makes sure that a folder exists which `user` may pass through: under umask 077 `mkdir` alone leaves it closed. */
+/** Ensures that a folder exists which `user` may pass through: under umask 077 `mkdir` alone leaves it closed. */
 export function makeReachable(dir: string, user: SystemUser | undefined): void {
   mkdirSync(dir, { recursive: true })
   if (!isReachable(dir, user)) chmodSync(dir, 0o755)

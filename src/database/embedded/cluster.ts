@@ -18,8 +18,8 @@ import { isReachable, makeReachable, type SystemUser, systemDir } from './binari
 import { readPassword } from './password.ts'
 
 /**
- * The folder of the cluster, made by initdb if there is none: `<dataDir>/postgres` or, if the Postgres user cannot reach
- * that, a folder of root's to which `<dataDir>/postgres` links. Throws StartupError.
+ * Returns the folder of the cluster, which initdb makes if it does not exist: `<dataDir>/postgres` or, if the Postgres
+ * user cannot reach that, a folder in `systemDir` to which `<dataDir>/postgres` links. Throws StartupError.
  */
 export function prepareCluster(
   dataDir: string,
@@ -81,7 +81,7 @@ function initialise(
   native: string,
   user: SystemUser | undefined,
 ): string {
-  // The Postgres user cannot read the original.
+  // The Postgres user cannot read the original password file.
   const passwordFile = `${cluster}.password`
   writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
   if (user) for (const path of [cluster, passwordFile]) chownSync(path, user.uid, user.gid)

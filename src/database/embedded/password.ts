@@ -16,19 +16,19 @@ import type { SystemUser } from './binaries.ts'
 
 const passwordFile = (dataDir: string): string => join(dataDir, 'postgres-password')
 
-/** The password of the superuser; made with the data directory. */
+/** Returns the superuser's password; creates it if there is none. */
 export function readPassword(dataDir: string): string {
   return keptSecret(passwordFile(dataDir))
 }
 
 const trusting = /^([^#\n]*\s)trust(?=\s*$)/gm
 
-/** Whether the server accepts connections without a password: an operator who lost the password may have set that. */
+/** Whether the server accepts connections without a password, which an operator who lost it may have allowed. */
 export function trustsAnyone(cluster: string): boolean {
   return readRules(cluster).search(trusting) >= 0
 }
 
-/** Sets the password of a server that trusts anyone; from now on every connection needs it. */
+/** Sets the password of a server that trusts anyone; from then on every connection needs it. */
 export async function endTrust(
   { cluster, user }: { cluster: string; user: SystemUser | undefined },
   url: string,
@@ -61,7 +61,7 @@ function writeRules(cluster: string, rules: string, user: SystemUser | undefined
   renameSync(unfinished, path)
 }
 
-/** For a server that refuses the password of its data directory. */
+/** Returns the error for a server that refuses the password of its data directory. */
 export function wrongPassword(dataDir: string, cluster: string): StartupError {
   return new StartupError(
     `the password in ${passwordFile(dataDir)} is not that of the database in ${cluster}: put the right file back. If it is lost, stop everything that uses the database and write "local all all trust" into its pg_hba.conf: the next start sets the password`,

@@ -43,22 +43,22 @@ const respawnMs = 500
 const watchMs = 1000
 /** A container may use less memory than its machine has. */
 const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || totalmem())
-/** A quarter, as PostgreSQL recommends: with 2 GB, a table of 4 GB loaded a fifth slower after a checkpoint. */
+/** A quarter of memory, as PostgreSQL recommends: with 2 GB, a 4 GB table loaded a fifth slower after a checkpoint. */
 const sharedBuffersMb = Math.min(Math.max(Math.floor(memoryBytes / 4 / 2 ** 20), 128), 8192)
-/** The defaults are for a machine of 1 GB; bulk loads write much WAL. */
+/** PostgreSQL's defaults suit a machine of 1 GB; bulk loads write much WAL. */
 const settings = [
   `shared_buffers=${sharedBuffersMb}MB`,
   'max_wal_size=4GB',
   'checkpoint_timeout=15min',
   'jit=off',
   'timezone=UTC',
-  // The details of errors hold row values, which no log may hold.
+  // Error details contain row values, which no log may hold.
   'log_error_verbosity=terse',
 ]
 
 /**
- * Starts the embedded PostgreSQL on `dataDir`, or attaches to the one that runs there: a service that was killed leaves
- * it running, and the account command may start beside the service. Throws StartupError.
+ * Starts the embedded PostgreSQL on `dataDir`, or attaches to one that already runs there: a service that was killed
+ * leaves it running, and the account command may start beside the service. Throws StartupError.
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -101,7 +101,6 @@ export async function startEmbeddedPostgres(
 
 const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true })
 
-/** How a server is started: on which data, with which binaries, as which user. */
 interface ServerStart {
   cluster: string
   native: string
@@ -124,7 +123,7 @@ function spawnServer(
   )
   closeSync(log)
   server.unref()
-  // A server that cannot be spawned is tried again like one that ends at once.
+  // A server that cannot be spawned is retried like one that ends immediately.
   return server.on('error', () => undefined)
 }
 
@@ -132,14 +131,13 @@ function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid === undefined || exitCode !== null || signalCode !== null
 }
 
-/** The socket's file in its folder. */
 const socketName = '.s.PGSQL.5432'
-/** A socket's path may have 104 bytes on macOS and 108 on Linux, with the NUL at its end. */
+/** A socket's path may have 104 bytes on macOS and 108 on Linux, including the final NUL. */
 const pathBytesMax = 103
 
 /**
- * Makes a folder for the socket: in the folder for temporary files or, where that is closed to the Postgres user
- * (libpam-tmpdir gives root a folder of its own), in a folder of root's. Throws StartupError if its path is too long.
+ * Makes a folder for the socket: in the folder for temporary files or, if that is closed to the Postgres user
+ * (libpam-tmpdir gives root a folder of its own), in `systemDir`. Throws StartupError if its path is too long.
  */
 function makeSocketDir(user: SystemUser | undefined): string {
   const temporary = resolve(tmpdir())
@@ -163,12 +161,12 @@ interface Running {
   isRefused: boolean
 }
 
-/** The server that runs on the cluster, once it answers. */
+/** Finds the server that runs on the cluster, once it responds. */
 async function findRunning(cluster: string, password: string): Promise<Running | undefined> {
   // Line 1 is the process id, line 5 the folder of the socket, line 8 the state.
   const [pid, , , , socketDir, , , state] = readLines(join(cluster, 'postmaster.pid'))
   if (!socketDir || state?.trim() !== 'ready') return undefined
-  // pg takes what the URL leaves out from the environment: PGPORT and others, which may be about another server.
+  // pg takes what the URL omits from the environment: PGPORT and others, which may belong to another server.
   const own = 'user=postgres&sslmode=disable&options=-c%20search_path=public'
   const host = encodeURIComponent(socketDir)
   const url = `postgresql://postgres:${password}@localhost:5432/postgres?host=${host}&${own}`
@@ -178,7 +176,7 @@ async function findRunning(cluster: string, password: string): Promise<Running |
   )
 }
 
-/** No lines if there is no file. */
+/** Returns no lines if there is no file. */
 function readLines(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n')

@@ -11,21 +11,21 @@ import { BodiesInFlight, type HeldBody } from './memory-budget.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The server takes no more connections; requests still come on those that are open. */
+    /** The server accepts no new connections; requests still arrive on open ones. */
     isClosing: boolean
   }
   interface FastifyRequest {
     heldBody?: HeldBody
   }
   interface FastifyContextConfig {
-    /** Refused when there is more to do than can be done in time. */
+    /** Requests are refused when they cannot be answered in time. */
     isShed?: boolean
   }
 }
 
 /**
- * Refuses requests that could not be answered in time, before their bodies are read: `overloaded` or `too-many-requests`.
- * Once the server closes, `unavailable`.
+ * Refuses requests that could not be answered in time, before reading their bodies: `overloaded` or
+ * `too-many-requests`. Once the server closes, `unavailable`.
  */
 export async function admitRequests(
   app: FastifyInstance,
@@ -60,12 +60,12 @@ export async function admitRequests(
 }
 
 const resolutionMs = 10
-/** The delay is its mean over this time, so that one pause (the start, garbage collection) sheds nothing. */
+/** The delay is averaged over this time, so that a single pause (startup, garbage collection) sheds nothing. */
 const sampleMs = 2000
 
 /**
- * Whether the event loop was late in the last sample; never with a limit of 0. @fastify/under-pressure also reads the
- * memory, which throws in a process without free file descriptors, and ends it.
+ * Returns whether the event loop was late in the last sample; with a limit of 0 it never is. @fastify/under-pressure
+ * also reads memory usage, which throws, and ends the process, when file descriptors run out.
  */
 function watchEventLoop(app: FastifyInstance, delayMaxMs: number): () => boolean {
   if (delayMaxMs === 0) return () => false
@@ -84,7 +84,7 @@ function watchEventLoop(app: FastifyInstance, delayMaxMs: number): () => boolean
 }
 
 /**
- * Takes room for the body, or returns why there is none. That of a file is not held, as its rows go to the database while it
+ * Takes room for the body, or returns why there is none. A file takes none, because its rows go to the database as it
  * arrives.
  */
 function holdBody(
@@ -108,7 +108,7 @@ function holdBody(
   return undefined
 }
 
-/** Bytes of the body; 0 if they are known only when it has arrived, undefined if there is none. */
+/** Bytes of the body; 0 if unknown until it has arrived, undefined without a body. */
 function bodyLength(request: FastifyRequest): number | undefined {
   const { headers } = request
   if (headers['transfer-encoding'] !== undefined) return 0
@@ -116,23 +116,23 @@ function bodyLength(request: FastifyRequest): number | undefined {
   return length !== undefined && isGzip(request) ? 0 : length
 }
 
-/** A refusal takes the processor about 0.15 ms; no delay is longer than the shortest `Retry-After`. */
+/** A refusal takes about 0.15 ms of CPU time; no delay is longer than the shortest `Retry-After`. */
 const pace = { perSecond: 300, delayMaxMs: 1000 }
 
 /**
- * Delays the refusals of an account that gets many a second. When a thousand connections sent their next request as soon
- * as each was refused, a seventh of the goodput was left.
+ * Delays the refusals of an account that gets many per second. When a thousand connections each retried as soon as they
+ * were refused, a seventh of the goodput was left.
  */
 export class Throttle {
   readonly #pace: typeof pace
-  /** When the next refusal of an account may be answered. The account that was refused last is the last one. */
+  /** When each account's next refusal may be sent; the most recently refused account is last. */
   readonly #nextAt = new Map<number, number>()
 
   constructor(own = pace) {
     this.#pace = own
   }
 
-  /** How long to delay the refusal that the account gets now. */
+  /** How many ms to delay the account's current refusal, which is counted. */
   delayMs(account: number): number {
     const now = performance.now()
     const next = Math.max(this.#nextAt.get(account) ?? 0, now)
@@ -151,13 +151,13 @@ export class Throttle {
   }
 }
 
-/** Seats at the connections of each pool that requests wait for. */
+/** The seats for each pool whose connections requests wait for. */
 export type Bulkheads = Readonly<Record<'reads' | 'lists' | 'writes' | 'streams', FairQueue>>
 
 /** How long a request waits for the database while other accounts use it. */
 const waitMs = 1400
 
-/** Queues in which no account keeps the others from a connection. */
+/** Creates queues in which no account can keep the others from a connection. */
 export function createBulkheads({
   databaseConnections,
   waitingMax,
@@ -167,14 +167,14 @@ export function createBulkheads({
 }: LoadLimits): Bulkheads {
   const shared = { waitMs, waitingMax, waitingOfAccountMax }
   const short = { ...shared, seatsMax: databaseConnections }
-  // One connection is always left for other accounts.
+  // Leaves a connection for other accounts, unless there is only one.
   const readsOfAccountMax = Math.max(databaseConnections - 1, 1)
-  // A client may take minutes for a file, so an account gets half of the connections.
+  // A client may take minutes for a file, so an account gets at most half of the connections.
   const seatsOfAccountMax = streamConnections / 2
   const long = { ...shared, seatsMax: streamConnections, seatsOfAccountMax, waitOwnMs }
   return {
     reads: new FairQueue({ ...short, seatsOfAccountMax: readsOfAccountMax, waitOwnMs: waitMs }),
-    // A page may take seconds: the pages of an account wait for each other.
+    // A page may take seconds, so an account gets one at a time.
     lists: new FairQueue({
       ...shared,
       seatsMax: listConnections(databaseConnections),
@@ -186,7 +186,7 @@ export function createBulkheads({
   }
 }
 
-/** The use of each pool. Requests wait in the bulkheads before they come to it. */
+/** The use of each pool; requests that wait in its bulkhead count as waiting for it. */
 export function poolsInUse(
   pools: Pools,
   bulkheads: Partial<Record<string, FairQueue>>,

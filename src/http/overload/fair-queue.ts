@@ -1,16 +1,16 @@
 import { clientGone, overloaded, type Problem, refusalOf } from '../../contract/problem.ts'
 
-/** How many requests may run and wait, in all and of one account, and how long they wait. */
+/** How many requests may run and wait, in total and per account, and how long they may wait. */
 export interface QueueLimits extends SeatLimits {
   waitingMax: number
   waitingOfAccountMax: number
   /** The longest wait while other accounts have all the seats. */
   waitMs: number
-  /** The longest wait while the account itself gets seats. */
+  /** The longest wait while the account itself has seats. */
   waitOwnMs: number
 }
 
-/** The response to a request; `close` says that no client waits for it any more. */
+/** The response to a request; `close` means that the client no longer waits for it. */
 export interface Client {
   once(event: 'close', listener: () => void): unknown
   off(event: 'close', listener: () => void): unknown
@@ -19,12 +19,12 @@ export interface Client {
 /** Timers may fire a little early by the clock. */
 const earlyMs = 5
 
-/** The weight of a new duration in the mean. */
+/** The weight of a new duration in the moving average. */
 const weight = 0.1
 
 /**
- * Seats for work of which only little runs at once, such as statements on the connections of a pool. Accounts that wait get
- * seats in rotation, so an account that sends much waits for itself and not the others for it.
+ * Seats that limit how much work runs at the same time, such as statements on the connections of a pool. Waiting
+ * accounts get seats in turn, so an account that sends a lot delays only itself.
  */
 export class FairQueue {
   readonly #limits: QueueLimits
@@ -37,14 +37,14 @@ export class FairQueue {
     this.#flows = new Flows(limits)
   }
 
-  /** How many requests wait for a seat. */
   get waiting(): number {
     return this.#waiting
   }
 
   /**
-   * The refusal for one more request of the account, if it has no seat at once and too many requests wait, or those before
-   * it are likely to take longer than it may wait: `too-many-requests` if its own requests are the reason, else `overloaded`.
+   * The refusal for one more request of the account, or undefined if it gets a seat immediately or may wait:
+   * `too-many-requests` if too many of its own requests wait, `overloaded` if too many wait in total or those ahead are
+   * likely to take longer than it may wait.
    */
   refusal(account: number): Problem | undefined {
     const flow = this.#flows.of(account)
@@ -54,13 +54,15 @@ export class FairQueue {
     const { waitMs: othersMs, waitOwnMs } = this.#limits
     const waitMs = hasSeats(flow, performance.now() - othersMs) ? waitOwnMs : othersMs
     const before = this.#flows.countBefore(flow)
-    // A few may always wait: the mean says little about a few.
+    // A few may always wait: the average says little about them.
     const isLong = before > this.#limits.seatsMax * 4 && this.#waitMs(before) > waitMs
     if (!isLong && this.#waiting < this.#limits.waitingMax) return undefined
     return overloaded('Too many requests wait for the database.', this.#seconds(this.#waiting))
   }
 
-  /** Runs `work` on a seat of the account. Throws a `refusal`, at once or after the longest wait. */
+  /**
+   * Runs `work` on a seat of the account. Throws a refusal, immediately or after the longest wait, or `clientGone()`.
+   */
   async run<T>(account: number, client: Client, work: () => Promise<T>): Promise<T> {
     const flow = this.#flows.of(account)
     if (this.#flows.hasSeatFor(flow)) this.#flows.start(account, flow)
@@ -103,12 +105,12 @@ export class FairQueue {
     const isOwnDoing = hasSeats(flow, waiter.lookedAt)
     const sinceLookMs = performance.now() - waiter.lookedAt
     waiter.lookedAt += sinceLookMs
-    // The process itself paused before a look that is this late: no request got a seat meanwhile.
+    // If a check is this late, the process itself was paused and no request got a seat meanwhile.
     if (sinceLookMs > this.#limits.waitMs * 2) {
       waiter.since += sinceLookMs
       return
     }
-    // The look may be a millisecond early, and the next one comes after as long again.
+    // The check may be a millisecond early, and the next one is a whole interval away.
     if (isOwnDoing && waiter.lookedAt - waiter.since + earlyMs < this.#limits.waitOwnMs) return
     const problem = isOwnDoing
       ? this.#tooMany(flow.waiting.length)
@@ -121,7 +123,7 @@ export class FairQueue {
     return refusalOf('too-many-requests', detail, this.#seconds(waiting))
   }
 
-  /** How long it is likely to take until so many requests have had a seat. */
+  /** How many ms it is likely to take until `waiting` requests have had a seat. */
   #waitMs(waiting: number): number {
     return (waiting * this.#meanMs) / this.#limits.seatsMax
   }
@@ -131,21 +133,22 @@ export class FairQueue {
   }
 }
 
-/** Whether an account has seats, or had one since then: if so, it waits for its own earlier requests and not for others. */
+/**
+ * Whether the account has seats, or got one after `since`: then it waits for its own earlier requests, not for others.
+ */
 function hasSeats({ running, startedAt }: Flow, since: number): boolean {
   return running > 0 || startedAt >= since
 }
 
-/** A request that waits for a seat. */
 interface Waiter {
   since: number
-  /** When its wait was last compared with the longest one. */
+  /** When its wait was last compared with the longest allowed. */
   lookedAt: number
   start(): void
   refuse(reason: unknown): void
 }
 
-/** The requests of one account that have seats, and those that wait. */
+/** The requests of one account, running and waiting. */
 interface Flow {
   running: number
   /** When the account last got a seat. */
@@ -158,7 +161,7 @@ interface SeatLimits {
   seatsOfAccountMax: number
 }
 
-/** The flows of all accounts that have seats or wait, in the order in which they get the next ones. */
+/** The flows of all accounts with running or waiting requests, in the order in which they get the next seats. */
 class Flows {
   readonly #limits: SeatLimits
   readonly #flows = new Map<number, Flow>()
@@ -178,7 +181,10 @@ class Flows {
     return this.#running < this.#limits.seatsMax && running < this.#limits.seatsOfAccountMax
   }
 
-  /** How many waiting requests get a seat before one more of the flow, whatever another account has sent. */
+  /**
+   * How many waiting requests get a seat before a new one of the flow; of other accounts, only those whose turn comes
+   * first.
+   */
   countBefore(flow: Flow): number {
     if (this.hasSeatFor(flow)) return 0
     const own = flow.waiting.length
@@ -195,7 +201,7 @@ class Flows {
     this.#flows.set(account, flow)
   }
 
-  /** Passes the seat on; the next request of the account comes after those of all others. */
+  /** Passes the seat on and puts the account behind all others. */
   end(account: number, flow: Flow): void {
     this.#running--
     flow.running--
@@ -221,7 +227,7 @@ class Flows {
     this.#flows.set(account, flow)
   }
 
-  /** Ends a wait, unless the request has its seat by now. */
+  /** Ends a wait, unless the request already has its seat. */
   leave(account: number, flow: Flow, waiter: Waiter, reason: unknown): void {
     const at = flow.waiting.indexOf(waiter)
     if (at < 0) return

@@ -2,16 +2,16 @@ import { overloaded, refusalOf } from '../../contract/problem.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
 import type { Client } from './fair-queue.ts'
 
-/** Bodies up to this size, as most reads have, are admitted while large ones have taken the whole budget. */
+/** Bodies up to this size, like those of most reads, are admitted even when large ones have used up the budget. */
 const smallBytes = 64 * 1024
 /** How much small bodies may take beyond the budget, as a share of it. */
 const reserveOfSmall = 0.1
-/** The same for accounts whose bodies take no more than this themselves, so that no account keeps the others out. */
+/** The same for accounts whose own bodies stay within this share, so that no account shuts the others out. */
 const reserveOfOthers = 0.25
 
 /**
- * Bytes of the bodies that are being received or worked on. The memory of the process is a multiple of their sum. A body
- * that is alone is admitted whatever its size.
+ * Bytes of all bodies being received or processed. The memory of the process is a multiple of their sum. A lone body is
+ * admitted whatever its size.
  */
 export class BodiesInFlight {
   readonly #bytesMax: number
@@ -27,7 +27,7 @@ export class BodiesInFlight {
     return this.#budget.taken
   }
 
-  /** A body of the account that takes nothing yet. `announced` is its Content-Length, if it has one. */
+  /** Registers a body of the account, which takes no room yet. `announced` is its Content-Length, if it has one. */
   begin(account: number, announced?: number): HeldBody {
     return new HeldBody({
       announced,
@@ -52,7 +52,7 @@ interface BodyBudget {
   rejectFull: (held: number, bytes: number) => void
 }
 
-/** What one body takes, until its response is sent and no work on it is under way. */
+/** The room that one body takes until its response is sent and all work on it is done. */
 export class HeldBody {
   readonly #budget: BodyBudget
   #bytes = 0
@@ -63,25 +63,24 @@ export class HeldBody {
     this.#budget = budget
   }
 
-  /** Bytes that the body takes. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Takes room for so many bytes in all; throws `overloaded` if other bodies leave none. */
+  /** Resizes the room to `bytes` in total; throws `overloaded` if other bodies leave none. */
   grow(bytes: number): void {
-    // The rest of a refused body is thrown away and takes no room.
+    // The rest of a refused body is discarded and takes no room.
     if (this.#holders > 0) this.#budget.rejectFull(this.#bytes, bytes)
     this.#resize(bytes)
   }
 
-  /** A body that arrives slowly takes what has arrived; the room that it announced is for others. */
+  /** Frees the announced room of a slow body, which then takes only what has arrived. */
   shrink(arrived: number): void {
     const { announced } = this.#budget
     if (announced !== undefined) this.#resize(Math.min(arrived, announced))
   }
 
-  /** The whole body has arrived. */
+  /** Takes the announced room again once the whole body has arrived. */
   complete(): void {
     const { announced } = this.#budget
     if (announced !== undefined) this.#resize(announced)
@@ -104,24 +103,24 @@ export class HeldBody {
     }
   }
 
-  /** The response was sent, or the client is gone. */
+  /** Ends one hold on the room; the last one frees it. */
   release(): void {
     if (this.#holders === 1) this.#resize(0)
     this.#holders--
   }
 }
 
-/** The operating system takes smaller responses at once. */
+/** The operating system buffers smaller responses immediately. */
 const smallResponseBytes = 16 * 1024
 const unreadBytesMax = 256 * 1024 * 1024
 
-/** Bytes of the responses to reads that are in memory until their clients, however slow, have read them. */
+/** Bytes of the responses to reads that stay in memory until their clients, however slow, have read them. */
 export class UnreadResponses {
   readonly #budget = new AccountBudget(unreadBytesMax)
 
   /**
-   * Counts a response until its client has read it or is gone. Throws `too-many-requests` if the account has too much to
-   * read already, `overloaded` if others have.
+   * Counts a response until its client has read it or is gone. Throws `too-many-requests` if the account already has
+   * too much unread, `overloaded` if others do.
    */
   hold(account: number, bytes: number, client: Client & { destroyed: boolean }): void {
     if (bytes <= smallResponseBytes || client.destroyed) return

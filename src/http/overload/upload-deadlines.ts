@@ -4,16 +4,16 @@ import { isFile } from '../../contract/document.ts'
 
 const paces = {
   lookMs: 1000,
-  /** A slower body takes what has arrived of the memory budget; what it announced is for others. */
+  /** A slower body takes only what has arrived from the memory budget, not what it announced. */
   steadyBytesPerSecond: 100 * 1024,
-  /** The minimum rate is asked for after this time: a line may be slow to start. */
+  /** The minimum rate applies after this time, because a connection may be slow to start. */
   graceMs: 10_000,
   /** The program that makes a file may take a minute to begin. */
   fileGraceMs: 60_000,
   bytesPerSecondMin: 1024,
 }
 
-/** The code of the client error for requests that still arrive when the process ends. */
+/** The client error code for requests that are still arriving when the process ends. */
 export const endingCode = 'ERR_PROCESS_ENDING'
 
 type UploadRequest = Pick<FastifyRequest, 'raw' | 'headers' | 'heldBody'>
@@ -24,14 +24,14 @@ interface Upload {
   isFile: boolean
   startedAt: number
   lookedAt: number
-  /** How long the service has waited for the client, and not the client for the service. */
+  /** How long the service has waited for the client, excluding waits of the client for the service. */
   waitedMs: number
   bytesBefore: number
-  /** It has its answer; the next look ends it. */
+  /** The request is answered; the next check ends the upload. */
   isEnding: boolean
 }
 
-/** The bodies that are arriving. Those that are late or slower than the minimum rate are ended. */
+/** Watches the bodies that are arriving and ends those that are late or slower than the minimum rate. */
 export class Uploads {
   readonly #uploads = new Set<Upload>()
   readonly #server: Server
@@ -50,7 +50,7 @@ export class Uploads {
     }, own.lookMs).unref()
   }
 
-  /** Watches the body of a request, if it has one, until it has arrived or its client is gone. */
+  /** Watches the body of a request, if it has one, until it has arrived or the client is gone. */
   watch(request: UploadRequest, response: ServerResponse): void {
     const { raw, headers } = request
     if ((headers['transfer-encoding'] ?? headers['content-length']) === undefined) return
@@ -70,12 +70,12 @@ export class Uploads {
     raw.once('end', () => request.heldBody?.complete())
   }
 
-  /** From now on requests that have an answer are not waited for: the rest of their bodies would be thrown away. */
+  /** From now on, ends answered requests without waiting for them: the rest of their bodies would be discarded. */
   close(): void {
     this.#isClosing = true
   }
 
-  /** Answers `unavailable` to all that are still arriving. */
+  /** Refuses all requests that are still arriving with `unavailable`. */
   refuseAll(): void {
     for (const upload of this.#uploads)
       if (!upload.request.raw.complete && !upload.response.headersSent)
@@ -88,18 +88,18 @@ export class Uploads {
 
   #look(upload: Upload): void {
     const { request, response, isFile, startedAt } = upload
-    // Nothing reads an empty body, so it has no `end`.
+    // Nothing reads an empty body, so it emits no `end`.
     if (request.raw.complete) return
     if (upload.isEnding) return void request.raw.destroy()
     const isLate = performance.now() - startedAt > this.#arrivalMs
-    // The rest of a refused body is read, so that the client reads the refusal; but not forever.
+    // The rest of a refused body is read so that the client sees the refusal, but not forever.
     if (response.headersSent)
       upload.isEnding = isLate || (this.#isClosing && response.writableFinished)
     else if ((isLate && !isFile) || this.#isTooSlow(upload))
       this.#end(upload, 'ERR_HTTP_REQUEST_TIMEOUT')
   }
 
-  /** Answers like Node does to a request that is late. The client has until the next look to read the answer. */
+  /** Responds as Node does to a late request. The client has until the next check to read the response. */
   #end(upload: Upload, code: string): void {
     upload.isEnding = true
     const error = Object.assign(new Error('the body did not arrive'), { code })
@@ -110,10 +110,10 @@ export class Uploads {
     const { lookMs, steadyBytesPerSecond, graceMs, fileGraceMs, bytesPerSecondMin } = this.#paces
     const { raw, heldBody } = upload.request
     const now = performance.now()
-    // A late look was held up by the process: what the client sent meanwhile has not been read yet.
+    // A late check was held up by the process, which has not yet read what the client sent meanwhile.
     const ms = Math.min(now - upload.lookedAt, 2 * lookMs)
     upload.lookedAt = now
-    // The client does not delay what has arrived and was not read yet.
+    // The client is not to blame while arrived bytes are unread.
     if (raw.readableLength > 0) return false
     upload.waitedMs += ms
     if (upload.waitedMs < lookMs) return false

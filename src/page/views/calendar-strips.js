@@ -11,8 +11,8 @@ const horizonDays = 365
 const stripsAtOnce = 6
 
 /**
- * The year of each row as a strip with a bar for each day. Shows the first rows, and more on request. One day is marked in
- * all strips; `onDay` gets a newly chosen one.
+ * A strip for each row that shows its year, a bar per day. Shows the first rows, and more on request. One day is marked
+ * in all strips; `onDay` gets a newly chosen one.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows
@@ -71,7 +71,7 @@ function showInParts(section, count, signal, read, from = 0) {
 }
 
 /**
- * The price in force of each day by row key; null where none was set. A row that has left the list has none.
+ * The price in force on each day by row key; null where none was set. A row that has left the list is missing.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows

@@ -6,13 +6,14 @@ import * as format from '../format.js'
 /**
  * The competitor prices of a row, cheapest first; how many were compared for all rows, and how many exist.
  *
- * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number, count: number }} Competitors
+ * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number,
+ *   count: number }} Competitors
  */
 
 const shownMax = 3
 const comparedMax = 10_000
 
-/** What an entry says of itself; the other fields name the product. */
+/** The entry's own fields; the others identify the product. */
 const ownFields = [
   'id',
   'hash',
@@ -75,7 +76,7 @@ export function competitorHint({ compared, count }) {
   return el('p', { class: 'hint' }, `${first} are compared; there may be cheaper ones`)
 }
 
-/** What the percentages beside competitor prices mean. */
+/** Explains the percentages beside competitor prices. */
 export const competitorLegend = () =>
   el(
     'p',
@@ -84,7 +85,7 @@ export const competitorLegend = () =>
   )
 
 /**
- * Competitor prices, and how our price compares with each.
+ * Competitor prices, each compared with `ours`.
  *
  * @param {CompetitorPrice[]} entries
  * @param {number} ours

@@ -4,7 +4,7 @@ import * as format from '../format.js'
 const faultsShown = 20
 
 /**
- * The first faults of rows, each with its place: the cell of a list, or the line and field of a file.
+ * The first row errors, each with its place: the cell of a list, or the line and field of a file.
  *
  * @param {Partial<Pick<import('../api.js').Schemas['JobError'], 'cell' | 'line' | 'field' | 'message'>>[]} errors
  * @param {number} count

@@ -8,8 +8,8 @@ import { faultsOf } from './faults.js'
 const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
 
 /**
- * The status and progress of a job, updated in place, and what one can do: cancel it while it runs, read why it failed. Each
- * quarter is announced.
+ * A job's status and progress, updated in place, with a way to cancel it while it runs or to read why it failed.
+ * Announces each quarter.
  *
  * @param {number} id
  * @param {AbortSignal} signal
@@ -85,7 +85,7 @@ function cancelButton(id, update, signal) {
 }
 
 /**
- * Why a job failed, read when it is opened.
+ * Why a job failed, loaded when opened.
  *
  * @param {number} id
  * @param {AbortSignal} signal

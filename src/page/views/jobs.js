@@ -9,7 +9,7 @@ import { jobTable } from './job-table.js'
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
 
 const refreshMs = 5000
-/** A browser opens six connections to a host; the list of jobs and the rest of the page need some of them. */
+/** A browser opens six connections per host; the job list and the rest of the page need some of them. */
 const watchedMax = 3
 
 /** @type {import('../main.js').View<unknown>} */
@@ -44,7 +44,7 @@ export function showJobs(main, _route, signal) {
     await looks.ask()
     if (keyOf(jobs) !== shown) place.replaceChildren(show())
   }
-  // A failed request is repeated soon.
+  // A failed request is soon repeated.
   const quietly = (/** @type {Promise<void>} */ work) => void work.catch(() => undefined)
   const watch = async (/** @type {number} */ id) => {
     if (watched.has(id) || watched.size >= watchedMax) return
@@ -82,7 +82,7 @@ async function follow(id, state, signal) {
   return isOver
 }
 
-/** What the rows of the table depend on, but for what changes in place. @param {JobSummary[]} jobs */
+/** What the table's rows depend on, except what updates in place. @param {JobSummary[]} jobs */
 function keyOf(jobs) {
   return JSON.stringify(
     jobs.map(({ id, status, price_list_name }) => [id, status, price_list_name]),

@@ -5,20 +5,20 @@ import { href } from '../routes.js'
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
 
 /**
- * Which rows are shown; `dimension` is whose price or margin orders them.
+ * Which rows are shown; their order uses the price or margin of `dimension`.
  *
  * @typedef {{ page: number, date: string | undefined, asOf: string | undefined, contains: string, order: string,
  *   dimension: string }} Place
  */
 
 /**
- * A list whose rows are shown; `show` shows them at another place and focuses an element there.
+ * The list on display; `show` moves to another place in it and focuses an element there.
  *
  * @typedef {{ list: PriceList, show: (place: Place, focused: string) => void }} Shown
  */
 
 /**
- * Shows rows of a list at another place.
+ * Navigates to another place in a list.
  *
  * @param {PriceList} list
  * @param {Place} place
@@ -40,7 +40,7 @@ export function placeOf(list, { page, date, asOf, contains, order, dimension }) 
 }
 
 /**
- * A field for a part of a code or a text.
+ * A search field for part of a code or text.
  *
  * @param {Shown} shown
  * @param {Place} place
@@ -58,7 +58,7 @@ export function searchField({ show }, place) {
 }
 
 /**
- * The day of a calendar list that is shown.
+ * A field for the day to show of a calendar list.
  *
  * @param {PriceList} list
  * @param {Place} place
@@ -78,7 +78,7 @@ export function dayField(list, place) {
 }
 
 /**
- * Links to the pages before and behind; none for one page.
+ * Links to the previous and next page; undefined for a single page.
  *
  * @param {PriceList} list
  * @param {Place} place

@@ -16,14 +16,14 @@ const rowsAtOnce = 50
 
 /** @typedef {Awaited<ReturnType<typeof unpricedOf>>} IsUnpriced */
 
-/** An ordered list is read to here; behind it one narrows it, or turns the order round. */
+/** The last page of an ordered list; to see more, narrow the list or reverse the order. */
 const orderedPages = 201
-/** The service looks a margin, or a price of a day or of the past, up for no more rows. */
+/** The service looks up margins, and prices of a day or of the past, for at most this many rows. */
 const lookedUpMax = 100_000
 
 /**
- * One page of the rows of a list, or the last page if there are fewer; one day of a calendar list, as it was at the end of
- * a day.
+ * One page of a list's rows, or the last page if there are fewer; for one day of a calendar list, and as of the end of
+ * a past day.
  *
  * @param {Shown} shown
  * @param {Place} place
@@ -43,7 +43,7 @@ export async function rowsOf(shown, place, signal) {
     price_dimension: dimension,
   }
   const read = get(path, query, signal).catch((error) => {
-    // The order was chosen when a search had left fewer rows.
+    // The order was chosen while a search left fewer rows.
     if (error instanceof Failure && error.type === 'too-costly' && order !== '') return undefined
     throw error
   })
@@ -150,7 +150,7 @@ function rowTable(shown, { rows, extensions, isUnpriced, count }, place) {
 }
 
 /**
- * The order of a column names the price dimension by its index: `price 1` is the price of the second.
+ * The order of a column names its price dimension by index: `price 1` is the price of the second one.
  *
  * @param {Shown} shown
  * @param {Place} place
@@ -199,7 +199,7 @@ function priceColumns({ price_dimensions, is_calendar }, index, { asOf }, { isUn
 }
 
 /**
- * A field for the day at whose end the past is read; today and an empty field mean now.
+ * A field for a past day, shown as of its end; today and an empty field mean now.
  *
  * @param {string | undefined} asOf
  * @param {(day: string | undefined) => void} onDay

@@ -44,7 +44,7 @@ export function showList(main, { id, ...place }, signal) {
 }
 
 /**
- * Shows rows, and others when their order or search changes, without leaving the page.
+ * Shows rows, and reloads them when their order or search changes, without leaving the page.
  *
  * @param {Element} panel
  * @param {PriceList} list

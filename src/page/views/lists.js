@@ -83,7 +83,7 @@ function summary(count, shown) {
 }
 
 /**
- * Adds the row counts when they arrive: counting takes a moment for long lists.
+ * Adds row counts as they arrive: counting takes a moment for long lists.
  *
  * @param {PriceList[]} lists
  * @param {Promise<{ results: PriceList[] }>} counting
@@ -151,7 +151,7 @@ export function validity({ valid_from, valid_to }) {
   return `${format.day(valid_from)} – ${format.day(valid_to)}`
 }
 
-/** Marks a list whose prices are not those of today. @param {PriceList} list */
+/** Marks a list whose prices do not apply today. @param {PriceList} list */
 export function stateBadge({ state }) {
   if (state === 'current') return ''
   const look = state === 'expired' ? 'failed' : 'progress'

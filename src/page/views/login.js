@@ -43,7 +43,7 @@ export function showLogin(main, { notice, onLogin }) {
 }
 
 /**
- * A field that must be filled, with its label.
+ * A required field with its label.
  *
  * @param {string} label
  * @param {Record<string, string | number>} attributes
@@ -54,7 +54,7 @@ export function field(label, attributes) {
 }
 
 /**
- * A form that says why it was refused, and goes on at the secret.
+ * A form that shows why it was refused and then focuses the secret.
  *
  * @param {string} action
  * @param {{ label: HTMLElement, input: HTMLInputElement }[]} fields

@@ -3,7 +3,7 @@ import { el } from '../dom.js'
 import { field, form } from './login.js'
 
 /**
- * A form to change one's own password. `onChanged` is called once it has changed, which ends the token.
+ * A form to change the user's own password. Calls `onChanged` afterwards, when the token has ended.
  *
  * @param {HTMLElement} main
  * @param {() => void} onChanged

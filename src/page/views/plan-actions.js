@@ -9,7 +9,7 @@ import { faultsOf } from './faults.js'
 /** @typedef {{ plan: Schemas['Plan'], place: Element, signal: AbortSignal, onDone: () => void }} Shown */
 
 /**
- * Buttons that apply or discard a plan, as its status allows; `onDone` is called when its status has changed.
+ * Buttons to apply or discard a plan, as its status allows; `onDone` is called when its status has changed.
  *
  * @param {Schemas['Plan']} plan
  * @param {AbortSignal} signal
@@ -84,7 +84,7 @@ async function apply(shown, wish) {
 }
 
 /**
- * Says why a plan was not applied, with its first rows, and what can be done.
+ * Explains why a plan was not applied, with the first rows and what can be done.
  *
  * @param {Shown} shown
  * @param {Wish} wish
@@ -97,7 +97,7 @@ function refused(shown, wish, error) {
   if (!isStale && !isViolating) return failed(error, () => again({}))
   const what = isStale ? 'stale' : 'violations'
   const without = () => again({ skip: [...wish.skip, what] })
-  // Guardrails of the whole list have no rows to leave out.
+  // Guardrails on the whole list have no rows to leave out.
   const isOfRows = error.errors.some(({ cell }) => cell !== undefined)
   return el(
     'div',
@@ -117,7 +117,7 @@ function refused(shown, wish, error) {
   )
 }
 
-/** A form that takes the reason why guardrails do not hold. @param {(reason: string) => void} onReason */
+/** A form for the reason to override guardrails. @param {(reason: string) => void} onReason */
 function overriding(onReason) {
   const reason = el('input', { type: 'text', dir: 'auto', maxlength: 255, required: true })
   return el(

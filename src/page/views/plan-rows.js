@@ -12,7 +12,7 @@ import { table } from '../table.js'
 
 const rowsAtOnce = 50
 
-/** What violates a guardrail, in words. */
+/** Guardrail violations, in words. */
 export const guardrailWords = {
   min_price: 'price too low',
   max_price: 'price too high',
@@ -41,7 +41,7 @@ const reasons = {
 }
 
 /**
- * One page of the rows of a plan, the largest change first.
+ * One page of a plan's rows, largest change first.
  *
  * @param {Schemas['Plan']} plan
  * @param {Choice} choice

@@ -64,7 +64,7 @@ function factsOf(plan) {
   )
 }
 
-/** The numbers that say what happens; without those that say nothing. @param {Schemas['Plan']} plan */
+/** The figures of the summary, without those that are absent or zero. @param {Schemas['Plan']} plan */
 function figures({ summary }) {
   const { largest_increase_percent: up, largest_decrease_percent: down } = summary
   const { margin_before: before, margin_after: after } = summary
@@ -84,7 +84,7 @@ function figures({ summary }) {
   )
 }
 
-/** Counts of a summary in the order in which they are shown. */
+/** Counts of a summary in display order. */
 const counts = /** @type {const} */ ({
   rows: 'Rows',
   changed: 'Prices change',
@@ -120,7 +120,7 @@ function violations({ id, violations }) {
   ]
 }
 
-/** Why the service refused the plan at its moment. @param {Schemas['Plan']} plan */
+/** Why the service refused the plan at its scheduled time. @param {Schemas['Plan']} plan */
 function refusal({ error }) {
   if (!error) return undefined
   return el(

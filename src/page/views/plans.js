@@ -10,7 +10,7 @@ import { table } from '../table.js'
 
 const shownMax = 50
 
-/** The colours of badges. */
+/** Badge colors. */
 const statuses = {
   open: 'progress',
   scheduled: 'progress',
@@ -80,7 +80,7 @@ async function plansOf(wanted, signal) {
 }
 
 /**
- * The newest plans first; the service lists them in the order in which they were made.
+ * The newest plans first; the service lists the oldest first.
  *
  * @param {Wanted} wanted
  * @param {AbortSignal} signal

@@ -12,7 +12,7 @@ import { reducedTimes, reductionsOf } from './reductions.js'
 const chartsMax = 8
 
 /**
- * The published prices of rows over time, a chart each.
+ * The published prices of rows over time, one chart each.
  *
  * @param {Schemas['PriceList']} list
  * @param {(Schemas['PriceRow'] & { price_dimension: string, date?: string })[]} rows
@@ -61,7 +61,7 @@ function titleOf({ price_dimensions }, key, extensions) {
 }
 
 /**
- * A step for each price. The newest entries stand below as a list, which can be read.
+ * A chart with a step for each price, and below it the newest entries as a readable list.
  *
  * @param {Schemas['PriceList']} list
  * @param {unknown[]} title
@@ -109,13 +109,13 @@ function entryOf(list, entry) {
   )
 }
 
-/** What adds a row sets no price. @param {Entry} entry */
+/** Whether an entry only added the row, which sets no price. @param {Entry} entry */
 const isUnset = ({ kind }) => kind === 'add_products' || kind === 'sync'
 
 /** @param {Entry} entry */
 const priceOf = (entry) => (isUnset(entry) ? format.unset : format.price(entry.price))
 
-/** Without the time before the first price, which would flatten the rest. @param {Entry[]} history */
+/** Drops the time before the first price, which would flatten the rest. @param {Entry[]} history */
 const pricedOf = (history) =>
   history.length > 1 && history.slice(0, 1).some(isUnset) ? history.slice(1) : history
 
@@ -176,7 +176,7 @@ function steps(title, history, { promotions, lowest }) {
 }
 
 /**
- * Says what the lines beside the published price mean.
+ * Explains the lines beside the published price.
  *
  * @param {string[]} promotions
  * @param {Reductions['lowest']} lowest

@@ -8,7 +8,7 @@ import { competitorCell } from './competitors.js'
 /** @typedef {import('./prices-of-code.js').Wanted} Wanted */
 
 /**
- * The price in force of each row and price column, and its parts.
+ * The price in force of each row and price column, with its parts.
  *
  * @param {Wanted} wanted
  * @param {PriceRow[]} rows

@@ -18,8 +18,8 @@ import { priceTable } from './price-table.js'
 /** @typedef {Schemas['PriceRow'] & { price_dimension: string }} PriceRow */
 
 /**
- * Everything about the prices of one code in one list. Another day of a calendar list changes only the prices; `onDay` gets
- * it.
+ * Everything about the prices of one code in one list. Choosing another day of a calendar list reloads only the prices
+ * and calls `onDay`.
  *
  * @param {Wanted} wanted
  * @param {AbortSignal} signal

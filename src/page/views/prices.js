@@ -42,7 +42,7 @@ async function listsToChoose(wanted, signal) {
 }
 
 /**
- * The form. Each change reads again and updates the URL.
+ * The form; each change reloads the prices and updates the URL.
  *
  * @param {PriceList[]} lists
  * @param {Choice} choice
@@ -65,7 +65,7 @@ function choiceForm(lists, choice, place, signal) {
     if (wantedCode() === '' || !chosen)
       return fill(place, current, async () => invitation(lists, chosen))
     const past = format.endOf(asOf.value) ? asOf.value : undefined
-    // The promotions of the past are those of its day, unless another one is chosen.
+    // A read of the past uses the promotions of that day, unless another day is chosen.
     const day0 = past !== undefined && on.value === format.today() ? past : on.value
     const wanted = { code: wantedCode(), list: chosen, on: day0 || format.today(), asOf: past }
     const day = chosen.is_calendar ? date.value : undefined
@@ -110,7 +110,7 @@ function choiceFields(lists, choice) {
   const list = el('select', {}, options)
   const preferred = lists.find(({ id }) => id === choice.list)
   const first = lists.find((one) => one.is_published) ?? lists[0]
-  // Do not replace a deleted list by another one: its prices would be mistaken for the wanted ones.
+  // Does not replace a deleted list with another, whose prices would be mistaken for the wanted ones.
   list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
   const on = el('input', { type: 'date', value: choice.on ?? format.today() })
   const date = el('input', { type: 'date', value: choice.date ?? '' })
@@ -131,7 +131,7 @@ function labelled(text, control) {
 }
 
 /**
- * Today if the list has it, else another day of the list.
+ * Sets the field to today if the list covers it, otherwise to another day of the list.
  *
  * @param {HTMLInputElement} input
  * @param {PriceList} list

@@ -8,8 +8,8 @@ const promotionsMax = 1000
 const dayMs = 86_400_000
 
 /**
- * What lowers prices: for each row its times under a promotion that lowers it, by the promotions of today, and its lowest
- * price before a reduction. Two requests for all rows.
+ * For each row, the promotions that lower its price, judged by today's promotions, and its lowest price before a
+ * reduction. Makes two requests for all rows.
  *
  * @param {Schemas['PriceList']} list
  * @param {{ price_dimension: string }[]} payload
@@ -24,7 +24,7 @@ export async function reductionsOf(list, payload, signal) {
   ])
   return told.map(({ explain, lowest_price: lowest }, index) => {
     const dimension = payload[index]?.price_dimension ?? ''
-    // Explained are promotions whose filters cover the row, also those of other days, lists and dimensions.
+    // `explain` lists the promotions whose filters cover the row, including those of other days, lists and dimensions.
     const covering = new Set(explain?.promotions.filter(isAbout).map(({ name }) => name))
     const promotions = results.filter(
       ({ name, price_lists, price_dimensions }) =>
@@ -40,7 +40,7 @@ export async function reductionsOf(list, payload, signal) {
 const isAbout = ({ verdict }) => ['in_force', 'not_lowest', 'not_valid'].includes(verdict)
 
 /**
- * The times until now in which a promotion lowers a price.
+ * The periods until now in which a promotion lowered a price.
  *
  * @param {Schemas['Promotion'][]} promotions
  * @param {Schemas['PriceEntry'][]} history

@@ -60,7 +60,7 @@ function factsOf(revision) {
 }
 
 /**
- * The cells that the revision changed, the largest change first.
+ * The cells that the revision changed, largest change first.
  *
  * @param {Shown} shown
  * @param {Schemas['CatalogSchema']} schema
@@ -90,7 +90,7 @@ async function differences({ list, revision: { revision } }, { extensions }, sig
 /** @param {Schemas['CellChange']} a @param {Schemas['CellChange']} b */
 const bySize = (a, b) => sizeOf(b) - sizeOf(a)
 
-/** Rows that come and go, and first prices, are first. @param {Schemas['CellChange']} cell */
+/** Ranks added and removed rows, and first prices, first. @param {Schemas['CellChange']} cell */
 const sizeOf = ({ change_percent }) =>
   change_percent === null ? Number.POSITIVE_INFINITY : Math.abs(change_percent)
 
@@ -151,7 +151,7 @@ function cellTable(list, { cells, isPart }, extensions) {
 }
 
 /**
- * Undoes the revision after a question.
+ * A button that undoes the revision after confirmation.
  *
  * @param {Shown} shown
  * @param {AbortSignal} signal

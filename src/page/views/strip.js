@@ -5,7 +5,7 @@ import { heatOf, rangeOf, steps } from '../heat.js'
 /** @typedef {{ element: HTMLElement, setDay: (day: string) => void }} Strip */
 
 /**
- * A year with a bar for each day and one marked day; `onDay` gets a newly chosen one.
+ * A year with a bar for each day and one marked day; `onDay` gets a newly chosen day.
  *
  * @param {unknown[]} title
  * @param {string[]} days
@@ -53,7 +53,7 @@ function rangeWords(days, prices) {
   return `${at(low, lowAt)} to ${at(high, highAt)}`
 }
 
-/** The colours from the lowest price to the highest. @param {(number | null)[]} prices */
+/** The colors from the lowest price to the highest. @param {(number | null)[]} prices */
 function scale(prices) {
   const { low, high } = rangeOf(prices)
   if (low === high) return null
@@ -95,7 +95,7 @@ function bars(days, prices, line, label) {
 /** @param {number | null | undefined} price */
 const priceOf = (price) => (price === null ? format.unset : format.price(price))
 
-/** A tick and a name for each month. @param {string[]} days */
+/** A tick and a label for each month. @param {string[]} days */
 function months(days) {
   const firsts = days.flatMap((day, index) => (day.endsWith('-01') ? [{ day, index }] : []))
   return svg(

@@ -3,8 +3,8 @@ import { post } from '../api.js'
 /** @typedef {import('../api.js').Schemas} Schemas */
 
 /**
- * Says of a row and price column whether no price was ever set: rows show 0 there, as for a price of 0. Asks only about
- * those.
+ * Returns a function that tells whether a row never had a price in a price column. Rows show 0 there, as for a price of
+ * 0, so only zeros are looked up.
  *
  * @param {Schemas['PriceList']} list
  * @param {Schemas['PriceListRow'][]} rows
@@ -29,7 +29,7 @@ export async function unpricedOf({ id, price_dimensions }, rows, extensions, mom
   const body = { price_list_id: id, include: ['priced'], ...(as_of && { as_of }), payload }
   /** @type {(Schemas['PriceRow'] & { price_dimension: string })[]} */
   const found = await post('/api/v1/prices/get_prices/', body, signal)
-  // A list may leave them out.
+  // A list with `hide_unpriced` leaves unpriced rows out.
   const priced = new Set(
     found.filter((row) => row.priced).map((row) => `${row.pk} ${row.price_dimension}`),
   )
