@@ -89,13 +89,18 @@ CREATE OR REPLACE FUNCTION public.delete_expired_history(days integer)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-        update public.price_lists l set oldest_revision = v.revision, oldest_at = v.at
+        update public.price_lists l
+          set oldest_revision = greatest(l.oldest_revision, v.revision),
+            oldest_at = greatest(l.oldest_at, now() - make_interval(days => days))
           from (
-            select distinct on (account_id, price_list_id) account_id, price_list_id, revision, at
-            from public.list_revisions where at < now() - make_interval(days => days)
-            order by account_id, price_list_id, revision desc
+            select l.account_id, l.id, max(v.revision) as revision
+            from public.price_lists l
+            left join public.list_revisions v on v.account_id = l.account_id and v.price_list_id = l.id
+              and v.at < now() - make_interval(days => days)
+            group by l.account_id, l.id
           ) as v
-          where l.account_id = v.account_id and l.id = v.price_list_id and l.oldest_revision < v.revision;
+          where l.account_id = v.account_id and l.id = v.id
+            and (v.revision is not null or l.oldest_at < now() - make_interval(days => days));
         delete from public.list_changes c using public.price_lists l
           where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.oldest_revision;
         delete from public.calendar_changes c using public.price_lists l
@@ -115,7 +120,7 @@ AS $function$
             );
         delete from public.removed_rows r using public.price_lists l
           where r.account_id = l.account_id and r.price_list_id = l.id and r.removed_version <= l.oldest_revision;
-        delete from public.promotion_versions where until_at < now() - make_interval(days => days);
+        delete from public.promotion_versions where until_at < now() - make_interval(days => days + 1);
         delete from public.confirmed_prices where observed_at < now() - make_interval(days => days);
       $function$;
 REVOKE EXECUTE ON FUNCTION delete_expired_history(days integer) FROM PUBLIC;

@@ -39,7 +39,7 @@ export async function findMoment(
   if (revision < list.oldest_revision) throw await historyNotKept(trx, list)
   if (revision === 0) throw notPublishedThen()
   const { rows } = await sql<{ at: string | null }>`
-    select ${utcText(sql`coalesce((
+    select ${utcText(sql`greatest((
       select at from list_revisions
       where account_id = ${list.account_id} and price_list_id = ${list.id} and revision = ${revision}
     ), ${list.oldest_at}::timestamptz)`)} as at`.execute(trx)

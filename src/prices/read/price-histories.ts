@@ -57,6 +57,7 @@ export async function findHistories(
         row_number() over (partition by b.at order by b.revision desc) as place
       from bounded b
       left join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = b.revision
+        and v.at >= coalesce(${list.oldest_at}::timestamptz, v.at)
       left join list_revisions e on e.account_id = ${list.account_id} and e.price_list_id = ${list.id} and e.revision = b.ended
       where b.revision <= ${untilRevision} and ${isWithin(from, to)}
     )

@@ -65,7 +65,7 @@ async function findRevisions(trx: Trx, list: PriceList, first: number): Promise<
       and (revision >= ${first} or voided or reverts_from is not null)
     order by revision`.execute(trx)
   const moments = new Map(rows.map(({ revision, at }) => [revision, at]))
-  const begin = moments.get(first) ?? list.oldest_at?.getTime() ?? 0
+  const begin = Math.max(moments.get(first) ?? 0, list.oldest_at?.getTime() ?? 0)
   const reverts = rows.filter(({ reverts_from }) => reverts_from !== null)
   const mistakes = rows.filter(({ voided }) => voided)
   const undoneBy = new Map(mistakes.map(({ revision }) => [revision, undoOf(revision, reverts)]))

@@ -42,13 +42,44 @@ t.test('history older than its days goes, and what held then stays to be read', 
     price_list_name: 'L',
     payload: [uk('A')],
   })
-  t.match(history.body[0].history, [{ price: 6, from: refused.body.oldest }, { price: 7 }])
+  t.match(history.body[0].history, [
+    { price: 6, from: refused.body.oldest, actor: undefined },
+    { price: 7 },
+  ])
   const undone = await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3 })
   expectProblem(t, undone, 409, 'history-not-kept', 'revert')
   await age('= 4', 401)
   await query(service.url, 'select delete_expired_history(400)')
   const rows = await select(service.url, `select from removed_rows where price_list_id = ${id}`)
   t.equal(rows.length, 0, 'the row that left before')
+})
+
+t.test('the past begins where the promotions of then are still known', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('A')])
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 10 }])
+  const sale = { kind: 'fixed_price', value: 4, valid_from: '2020-01-01', valid_to: '2030-12-31' }
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ name: 'Sale', ...sale }])
+  await shop.post('/api/v1/promotions/bulk_delete/', ['Sale'])
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  await query(
+    service.url,
+    `update list_revisions set at = '${daysAgo(450)}' where price_list_id = ${id};
+     update promotion_versions set from_at = '${daysAgo(440)}', until_at = '${daysAgo(420)}'
+     where account_id = ${shop.id}`,
+  )
+  const read = (more: object) =>
+    shop.post('/api/v1/prices/get_prices/', { price_list_id: id, payload: [uk('A')], ...more })
+  t.match((await read({ as_of: daysAgo(430) })).body, [{ active_price: 4 }])
+  await query(service.url, 'select delete_expired_history(400)')
+  expectProblem(t, await read({ as_of: daysAgo(430) }), 409, 'history-not-kept', 'older')
+  t.match((await read({ as_of: daysAgo(399) })).body, [{ active_price: 10 }])
+  t.match((await read({ as_of: 2 })).body, [{ active_price: 10 }], 'the revision in force then')
+  const lowest_price = { days: 60, before: daysAgo(360).slice(0, 10) }
+  const { body } = await read({ include: ['lowest_price'], lowest_price })
+  t.match(body[0].lowest_price, { price: 10, complete: false })
+  t.ok(body[0].lowest_price.days_known <= 41, 'days before do not count')
 })
 
 t.test('a deleted list takes its history along', async (t) => {
