@@ -38,9 +38,20 @@ export async function* ndjsonRows(chunks: AsyncIterable<Buffer>): AsyncGenerator
   for await (const text of createInterface({ input: Readable.from(chunks) })) {
     line++
     const cellOf: CellOf = (field) => {
-      const value = field.split('/').reduce((at, key) => at?.[key], JSON.parse(text))
+      const value = field.split('/').reduce((at, key) => at?.[key], readLine(text))
       return typeof value === 'string' ? value : JSON.stringify(value)
     }
     yield { line, text: `${text}\n`, cellOf }
+  }
+}
+
+/** The row of a line, its numbers as written (since Node 21); undefined if the line is not JSON. */
+function readLine(text: string) {
+  const asWritten = (_: string, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' ? (context?.source ?? value) : value
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''), asWritten)
+  } catch {
+    return undefined
   }
 }

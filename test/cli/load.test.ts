@@ -154,6 +154,20 @@ t.test('the reject file has the rejected rows; corrected, it is loaded', async (
   t.match(read('rejects.ndjson').split('\n'), [/^\{"transaction_id":"N2".*"error":"code: /, ''])
 })
 
+t.test(
+  'lines that are not JSON are named beside the bad rows, which may begin with a BOM',
+  async (t) => {
+    const account = await service.newAccount(t)
+    const bad = JSON.stringify({ ...sale('N1'), code: 5 })
+    const large = JSON.stringify(sale('N2')).replace('}', ',"price":5.100000000000000000001}')
+    const { run } = userOf(t, account, { 'n.ndjson': `\uFEFF${bad}\n{bad\n${large}\n` })
+    const { code, stderr } = await run('load', 'sales', 'n.ndjson')
+    t.equal(code, 1)
+    t.match(stderr, /line 1, code "5": must be string\n {2}line 2: is not valid JSON/)
+    t.match(stderr, '5.100000000000000000001', 'a number as written')
+  },
+)
+
 t.test('the reject file never replaces the file itself', async (t) => {
   const account = await service.newAccount(t)
   const file = `${csv('A1')}A2,,UK,1,2\n`
@@ -308,7 +322,7 @@ t.test('the rows of a JSON file arrive as they are written', async (t) => {
   const load = (name: string) => run('load', 'prices', name, '--list', list.name)
   t.equal((await load('good.json')).code, 0)
   const inexact = await load('inexact.json')
-  t.match(inexact, { code: 1, stderr: /\n {2}line 2, price "2.5": must have/ })
+  t.match(inexact, { code: 1, stderr: /\n {2}line 2, price "2.50*1": must have/ })
   t.match(await load('twice.json'), { code: 1, stderr: /same key twice/ })
   t.match(await rowsOf(shop, list), [{ prices: { price: 2.5 } }])
   t.equal((await run('load', 'sales', 'sales.json')).code, 0)
