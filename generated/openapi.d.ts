@@ -2044,6 +2044,14 @@ export interface components {
             margin?: {
                 [key: string]: components["schemas"]["Margin"];
             };
+            /** @description The price after today's promotions, by price dimension, with `include=active_margin`. */
+            active_price?: {
+                [key: string]: components["schemas"]["Money"];
+            };
+            /** @description At that price, by price dimension. */
+            active_margin?: {
+                [key: string]: components["schemas"]["Margin"];
+            };
             /** @description By price dimension, with `include`. */
             competition?: {
                 [key: string]: components["schemas"]["Competition"] | null;
@@ -5261,10 +5269,11 @@ export interface operations {
                 /** @description What each line of a published version's file holds; pages show both. */
                 lines?: "prices" | "dynamic_attributes";
                 /**
-                 * @description Further price fields, as in `get_prices`, separated by a comma: `competition` (entries of the last 30 days,
-                 *     compared with the price after today's promotions) and `sales` (of the last 30 days). Pages show them by
-                 *     price dimension; CSV has a column for each figure, such as `competition.lowest`. Refused for the draft, with
-                 *     `as_of` and for lines of dynamic attributes.
+                 * @description Further price fields, as in `get_prices`, separated by a comma: `active_margin` first (the price after
+                 *     today's promotions as `active_price`, and its margin), then `competition` (entries of the last 30 days,
+                 *     compared with that price) and `sales` (of the last 30 days). Pages show them by price dimension; CSV has a
+                 *     column for each figure, such as `competition.lowest`. Refused for the draft, with `as_of` and for lines of
+                 *     dynamic attributes.
                  */
                 include?: string;
             };

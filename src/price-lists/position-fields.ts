@@ -7,22 +7,30 @@ import { compilePromotions, promotedPrices } from '../promotions/promoted-prices
 import { findValidPromotions } from '../promotions/queries.ts'
 import { findSalesFigures } from '../sales-history/sales-figures.ts'
 import { today } from './calendar.ts'
+import { parseMarginFormula } from './margin-formula.ts'
 import type { PriceList } from './queries.ts'
 
-/** The fields of the position that a request includes. */
 export interface PositionFields {
+  /** The price in force today, and its margin. */
+  active: boolean
   competition: boolean
   sales: boolean
 }
 
-/** Parses the query parameter `include`. */
+/** Reads the parameter `include`. */
 export function positionFields(include = ''): PositionFields {
   const names = include.split(',')
-  return { competition: names.includes('competition'), sales: names.includes('sales') }
+  return {
+    active: names.includes('active_margin'),
+    competition: names.includes('competition'),
+    sales: names.includes('sales'),
+  }
 }
 
-/** The position of a price, with the requested fields. */
+/** The position of a price: the requested fields. */
 export interface Position {
+  active_price?: number
+  active_margin?: number | null
   competition?: Schemas['Competition'] | null
   sales?: Schemas['SalesFigures']
 }
@@ -38,6 +46,7 @@ interface PositionedRow {
   code: string
   extensions: string[]
   attributes?: (string | null)[] | null
+  costs: (number | null)[]
 }
 
 const defaultDays = 30
@@ -53,7 +62,13 @@ export async function positionReader(
   const account = list.account_id
   const scope = { account, list, days: defaultDays, until: today() }
   const options = { max_age_days: defaultDays }
-  const activePrice = fields.competition ? await pricer(trx, list, columns) : () => null
+  const isPriced = fields.active || fields.competition
+  const activePrice = isPriced ? await pricer(trx, list, columns) : () => null
+  const marginOf = parseMarginFormula(list.margin_formula, columns.costs)
+  const activeFields = (price: number, { costs }: PositionedRow) => ({
+    active_price: price,
+    active_margin: marginOf(price, costs),
+  })
   return (cells: (Cell & { row: PositionedRow })[]): Promise<Position[]> =>
     readInParts(adviceOfFile, cells, async (some) => {
       const rows = some.map(({ row, date, index }) => {
@@ -63,12 +78,14 @@ export async function positionReader(
       const competitors =
         fields.competition && (await findCompetitors(trx, account, columns, { rows, ...options }))
       const sales = fields.sales && (await findSalesFigures(trx, scope, rows))
-      return some.map((cell, at) => ({
-        ...(competitors && {
-          competition: standing(competitors[at] ?? null, activePrice(cell)),
-        }),
-        ...(sales && { sales: sales[at] as Schemas['SalesFigures'] }),
-      }))
+      return some.map((cell, at) => {
+        const price = activePrice(cell)
+        return {
+          ...(fields.active && activeFields(price ?? 0, cell.row)),
+          ...(competitors && { competition: standing(competitors[at] ?? null, price) }),
+          ...(sales && { sales: sales[at] as Schemas['SalesFigures'] }),
+        }
+      })
     })
 }
 
@@ -113,7 +130,8 @@ const competitionNames = [
 const salesNames = ['transactions', 'quantity', 'revenue', 'average_price', 'last_at']
 
 /** The CSV columns of these fields: `competition.lowest` is the key `lowest` of `competition`. */
-export const positionColumns = ({ competition, sales }: PositionFields): string[] => [
+export const positionColumns = ({ active, competition, sales }: PositionFields): string[] => [
+  ...(active ? ['active_price', 'active_margin'] : []),
   ...(competition ? competitionNames.map((name) => `competition.${name}`) : []),
   ...(sales ? salesNames.map((name) => `sales.${name}`) : []),
 ]

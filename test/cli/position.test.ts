@@ -25,8 +25,11 @@ t.test('one file has prices, margins, competitors and sales', async (t) => {
   const { code, stdout, stderr } = await run('position', 'L', '-o', file)
   t.strictSame([code, stdout, stderr], [0, `${file}: 1 row.\n`, ''])
   const [head = '', line = ''] = readFileSync(file, 'utf8').split('\r\n')
-  t.match(head, /price,priced,margin,competition\.count.*,sales\.last_at$/)
-  t.match(line, /,UK,price,2\.5,true,,1,2,Lantern,2,2,2,2,25,0,0,0,,$/)
+  t.match(
+    head,
+    /price,priced,margin,active_price,active_margin,competition\.count.*,sales\.last_at$/,
+  )
+  t.match(line, /,UK,price,2\.5,true,,2\.5,,1,2,Lantern,2,2,2,2,25,0,0,0,,$/)
   const shown = await run('position', 'L', '--json')
   t.match(JSON.parse(shown.stdout), { price: 2.5, competition: { lowest_name: 'Lantern' } })
 })
@@ -89,5 +92,10 @@ t.test('only prices far above the cheapest competitor, with a margin over a limi
       .map((line) => JSON.parse(line)),
     [{ code: 'B' }, { code: 'C' }],
   )
+  const sale = { kind: 'fixed_price', value: 6, valid_from: '2026-01-01', valid_to: '2999-12-31' }
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [
+    { name: 'Sale', ...sale, price_lists: ['P'], product_filters: { code: ['C', 'D'] } },
+  ])
+  t.strictSame(await codesOf('--margin-above', '20'), ['D'], 'C earns 1 of 6')
   t.match(await run('position', 'P', '--above', 'much'), { code: 2, stderr: /It is a number/ })
 })

@@ -43,7 +43,7 @@ const competition = {
 }
 
 t.test('pages show the position of each price, beside the promotions of today', async (t) => {
-  const { shop, list } = await aPositionedList(t)
+  const { shop, list, file } = await aPositionedList(t)
   await setPrices(shop, 'L', [priceA])
   const [a, b] = await rowsOf(shop, list, both)
   const unpriced = { ...competition, rank: null, gap_percent: null }
@@ -65,6 +65,16 @@ t.test('pages show the position of each price, beside the promotions of today', 
   const [promoted] = await rowsOf(shop, list, 'include=competition')
   t.match(promoted.competition.retail, { rank: 1, gap_percent: -50 })
   t.notOk('sales' in promoted)
+  const [active, other] = await rowsOf(shop, list, 'include=active_margin')
+  t.match(active, { prices: { retail: 10 }, active_price: { retail: 4, trade: 0 } })
+  t.match(active.active_margin, { trade: null })
+  t.notOk('competition' in active)
+  t.strictSame(other.active_price, { retail: 0, trade: 0 })
+  const [head = '', first] = (await file(`include=active_margin,competition`, 'text/csv')).split(
+    '\r\n',
+  )
+  t.match(head, /,price,priced,margin,active_price,active_margin,competition\.count,/)
+  t.match(first, /^.*,retail,10,true,[^,]*,4,[^,]*,1,8,Northwind,/)
   t.notOk('competition' in (await rowsOf(shop, list))[0])
 })
 
@@ -132,6 +142,8 @@ t.test('the draft, the past and attributes have no position', async (t) => {
       'include=sales;competition',
     ],
     'include=sales&include=competition',
+    'include=sales,active_margin',
+    'version=draft&include=active_margin',
   ]) {
     const answer = await shop.get(`/api/v1/price_list/${list.id}/rows?${query}`)
     expectProblem(t, answer, 400, 'invalid-request', query)

@@ -18,7 +18,8 @@ export function addPosition(program: Program): void {
     .addHelpText(
       'after',
       `
-Competitors and sales of the last 30 days count.
+Competitors and sales of the last 30 days count. Both options look at the price after today's promotions: active_price
+and active_margin in the file.
 
 Examples:
   pricewell position 'Retail 2026' -o position.csv
@@ -26,9 +27,15 @@ Examples:
     )
     .action(async (list, _options, command) => {
       const options = command.optsWithGlobals()
-      const collection = { ...collections.prices, query: { include: 'competition,sales' } }
+      const collection = {
+        ...collections.prices,
+        query: { include: 'active_margin,competition,sales' },
+      }
       const { above, marginAbove, date } = options
-      const minima = Object.entries({ 'competition/gap_percent': above, margin: marginAbove })
+      const minima = Object.entries({
+        'competition/gap_percent': above,
+        active_margin: marginAbove,
+      })
       const over = minima.filter((one): one is Minimum => one[1] !== undefined)
       const filter =
         over.length > 0

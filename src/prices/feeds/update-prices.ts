@@ -28,7 +28,7 @@ import {
 
 /** The export keys of competition and sales, except those that are extensions. */
 function positionKeys(extensions: Column[]): string[] {
-  const all = positionColumns({ competition: true, sales: true })
+  const all = positionColumns({ active: true, competition: true, sales: true })
   return ['competition', 'sales', ...all].filter((key) =>
     extensions.every(({ name }) => name !== key),
   )
