@@ -71,4 +71,8 @@ t.test('prices are shown as they were, and over time', async (t) => {
   const { stdout } = await run('history', 'L', 'A')
   t.match(stdout, /A +UK +0 .* add_products .*\n.* 2 .*\n.* 3 +\S+ +now +update_prices/)
   t.match(await run('history', 'L', 'none'), { stdout: 'No row of the list matches.\n' })
+  await run('remove', 'L', 'A')
+  const left = await run('history', 'L', 'A', '--where', 'country=UK')
+  t.match(left.stdout, / 3 +\S+ +\d\S+Z +update_prices/, 'a row that has left the list')
+  t.match(await run('history', 'L', 'A', '--where', 'country=DE'), { stdout: /^No row/ })
 })

@@ -62,15 +62,13 @@ export function addHistory(program: Program): void {
     .action(async (list, code, _options, command) => {
       const options = command.optsWithGlobals()
       const client = openClient(options)
-      const extensions = await castExtensions(client, options.where ?? {})
-      const open = await inputRows(client, list, { code, ...extensions }, options)
-      const { data: rows } = await client.POST('/api/v1/prices/get_prices/', {
-        body: { price_list_name: list, payload: open },
-      })
-      const payload = rows.map(keysOf)
-      const { data } = await client.POST('/api/v1/prices/get_price_history/', {
+      const keys = await productKeys(client, code, options.where ?? {})
+      const cells = await inputRows(client, list, {}, options)
+      const payload = keys.flatMap((key) => cells.map((cell) => ({ ...key, ...cell })))
+      const { data: rows } = await client.POST('/api/v1/prices/get_price_history/', {
         body: { price_list_name: list, payload },
       })
+      const data = rows.filter(({ history }) => history.length > 0)
       const entries = data.flatMap(({ history, ...key }) =>
         history.map((entry) => told(key, entry)),
       )
@@ -78,12 +76,29 @@ export function addHistory(program: Program): void {
     })
 }
 
-/** The request keys of a returned row. */
-function keysOf(row: PriceRow): Row {
-  const { price_list_name, price_list_id, extended_catalog_id, pk, ...others } = row
-  const { active_price, promotions, ...key } = others
-  return key
+/** The code and extensions of the products with a code, in a list or not: a row that has left a list has a history. */
+async function productKeys(
+  client: PricewellClient,
+  code: string,
+  where: Record<string, string>,
+): Promise<Row[]> {
+  const values = Object.entries(await castExtensions(client, where))
+  const filters = {
+    code: [code],
+    ...Object.fromEntries(values.map(([name, one]) => [name, [one]])),
+  }
+  const query = { filters: JSON.stringify(filters), limit: productsMax }
+  const { data: found } = await client.GET('/api/v1/product_catalog/', { params: { query } })
+  if (found.count > productsMax)
+    throw new UsageFault(`${found.count} products have this code: choose some with --where.`)
+  const { extensions } = (await client.GET('/api/v1/product_catalog/schema/')).data
+  const names = ['code', ...extensions.map(({ name }) => name)]
+  return (found.results as Row[]).map((product) =>
+    Object.fromEntries(names.map((name) => [name, product[name]])),
+  )
 }
+
+const productsMax = 1000
 
 function told(key: Row, { from, to, price, kind, actor, note }: Schemas['PriceEntry']): TableRow {
   return { ...(key as TableRow), price, from, to: to ?? 'now', kind, who: actor?.name, note }
