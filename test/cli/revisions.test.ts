@@ -55,6 +55,15 @@ t.test('revert undoes a revision and says what it did', async (t) => {
   t.match(await run('revert', 'L', '--revision', 'x'), { code: 2 })
 })
 
+t.test('revert --plan undoes nothing until the plan is applied', async (t) => {
+  const { run } = await aChangedList(t)
+  const planned = await run('revert', 'L', '--revision', '3', '--plan')
+  const [, id = ''] = /pricewell apply (\d+)/.exec(planned.stdout) ?? []
+  t.match((await run('prices', 'L', 'A')).stdout, / 3\n$/)
+  t.equal((await run('apply', id)).code, 0)
+  t.match((await run('log', 'L')).stdout, /4 .* revert /)
+})
+
 t.test('a revert names the cells that were changed again since', async (t) => {
   const { run } = await aChangedList(t)
   const { code, stderr } = await run('revert', 'L', '--revision', '2')

@@ -3,6 +3,7 @@ import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
 import { answer, type Program, type Shared } from '../program.ts'
+import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number } from '../terminal.ts'
 import { followJob } from './jobs.ts'
@@ -62,7 +63,7 @@ async function makePlan(
   if ('operation' in data) return data
   const { result } = await followJob(client, data.id, options)
   const { plan_id: id } = result as Schemas['PlanMade']
-  return (await client.GET('/api/v1/plans/{id}/', { params: { path: { id } } })).data
+  return readPlan(client, id)
 }
 
 function told({ id, summary, violations }: Plan): string {

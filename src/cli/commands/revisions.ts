@@ -1,8 +1,10 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import type { Schemas } from '../../client/index.ts'
+import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
-import { answer, type Program } from '../program.ts'
+import { planText } from '../plan-text.ts'
+import { answer, type Program, type Shared } from '../program.ts'
+import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { findList } from './export.ts'
@@ -94,6 +96,7 @@ export function addRevert(program: Program): void {
     )
     .option('--skip', 'leaves out what was changed again since, instead of undoing nothing')
     .option('--void', 'marks what was undone as a mistake')
+    .option('--plan', 'undo nothing but make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
     .addHelpText(
       'after',
@@ -101,25 +104,45 @@ export function addRevert(program: Program): void {
     )
     .action(async (name, _options, command) => {
       const options = command.optsWithGlobals()
-      const { revision, to, skip, void: isVoid, note } = options
-      if (revision === undefined && to === undefined)
-        throw new UsageFault('Say what to undo: --revision or --to.')
-      const client = openClient(options)
-      const { data } = await client.POST('/api/v1/price_list/{id}/revert/', {
-        params: {
-          path: { id: await findList(client, name) },
-          header: changeHeaders({ note }),
-        },
-        body: {
-          ...(revision === undefined ? { to_revision: to as number } : { revision }),
-          on_conflict: skip ? 'skip' : 'reject',
-          void: isVoid === true,
-        },
-      })
-      const result =
-        'id' in data ? ((await followJob(client, data.id, options)).result as Result) : data
-      answer(options, result, told(result))
+      const reverted = await revert(openClient(options), name, options)
+      answer(options, reverted, 'operation' in reverted ? planText(reverted) : told(reverted))
     })
+}
+
+interface RevertOptions extends Shared {
+  revision?: number | undefined
+  to?: number | undefined
+  skip?: true | undefined
+  void?: true | undefined
+  plan?: true | undefined
+  note?: string | undefined
+}
+
+/** Returns the plan, or what was undone, even when a job does the work. */
+async function revert(
+  client: PricewellClient,
+  name: string,
+  options: RevertOptions,
+): Promise<Schemas['Plan'] | Result> {
+  const { revision, to, skip, void: isVoid, plan, note } = options
+  if (revision === undefined && to === undefined)
+    throw new UsageFault('Say what to undo: --revision or --to.')
+  const { data } = await client.POST('/api/v1/price_list/{id}/revert/', {
+    params: {
+      path: { id: await findList(client, name) },
+      header: changeHeaders({ note }),
+      query: plan ? { plan: 'true' } : {},
+    },
+    body: {
+      ...(revision === undefined ? { to_revision: to as number } : { revision }),
+      on_conflict: skip ? 'skip' : 'reject',
+      void: isVoid === true,
+    },
+  })
+  if (!isJob(data)) return data as Schemas['Plan'] | Result
+  const { result } = await followJob(client, data.id, options)
+  const { plan_id } = result as Partial<Schemas['PlanMade']>
+  return plan_id === undefined ? (result as Result) : readPlan(client, plan_id)
 }
 
 type Result = Schemas['RevertResult']
