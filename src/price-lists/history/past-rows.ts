@@ -24,7 +24,7 @@ export async function chooseWalk(trx: Trx, list: PriceList, revision: number): P
   const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
     select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
     from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and revision > ${revision} and priced > 0`.execute(
+    where account_id = ${list.account_id} and price_list_id = ${list.id} and revision > ${revision} and ${changesPrices(list)}`.execute(
     trx,
   )
   const { revisions = 0, changes = 0, slices = 1 } = rows[0] ?? {}
@@ -33,6 +33,10 @@ export async function chooseWalk(trx: Trx, list: PriceList, revision: number): P
   const forward = Math.min(revisions, (size * revisions) / Math.max(changes, 1))
   return { direction: forward < back ? 'forward' : 'backward', forward, slices: Number(slices) }
 }
+
+/** SQL that is true for a revision that changed prices: also, in a calendar list, of rows that a revert brought back. */
+const changesPrices = ({ is_calendar }: WalkedList): RawBuilder<boolean> =>
+  is_calendar ? sql`(priced > 0 or added > 0)` : sql`priced > 0`
 
 /** The largest number of statements that wrote the changes of one revision after `revision`. */
 export async function findSlices(trx: Trx, list: PriceList, revision: number): Promise<number> {
@@ -99,7 +103,7 @@ export function pricesAt({
           select 1 as choice, former.since, former.prices
           from list_revisions later cross join ${formerIn(sql`later.revision`)}
           where later.account_id = ${list.account_id} and later.price_list_id = ${list.id}
-            and later.revision > ${revision} and later.revision <= now.since and later.priced > 0
+            and later.revision > ${revision} and later.revision <= now.since and ${changesPrices(list)}
           order by later.revision limit 1
         )
         union all select 2, now.since, now.prices

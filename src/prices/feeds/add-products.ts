@@ -37,14 +37,15 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
 ) => {
   const list = await findFeedList(trx, account, query)
   const columns = await findColumns(trx, account)
+  const isPlan = query.plan === 'true'
   return {
     ...productLines(list, columns),
     findFaults: async (once) => {
-      if (job !== undefined || (await isAtOnce(trx, once)))
+      if (isPlan || job !== undefined || (await isAtOnce(trx, once)))
         await waitForEarlierJobs(trx, account, list.id, job)
       return findUnaddable(trx, list, columns)
     },
-    write: () => addStaged(trx, list, boss, { job, origin, isPlan: query.plan === 'true' }),
+    write: () => addStaged(trx, list, boss, { job, origin, isPlan }),
   }
 }
 

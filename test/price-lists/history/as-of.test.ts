@@ -143,6 +143,38 @@ t.test('a row that comes back is another one, and both are read', async (t) => {
   t.equal(now, 0)
 })
 
+t.test('a calendar row that a revert brought back shows the prices it had before', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const cell = (code: string, day: number) => ({ ...uk(code), date: `2026-12-0${day}` })
+  for (const price of [5, 6]) await setPrices(shop, 'L', [{ ...cell('A', 1), price }])
+  await shop.post('/api/v1/prices/bulk_remove_products/', {
+    price_list_name: 'L',
+    payload: [uk('A')],
+  })
+  await shop.post(`/api/v1/price_list/${id}/revert/`, { to_revision: 2 })
+  await setPrices(
+    shop,
+    'L',
+    [1, 2, 3, 4, 5, 6].map((day) => ({ ...cell('B', day), price: 9 })),
+  )
+  for (const [as_of, price] of [
+    [2, 5],
+    [3, 6],
+    [5, 5],
+  ] as const) {
+    const { body } = await shop.post(pricesPath, {
+      ...{ price_list_id: id, as_of, payload: [cell('A', 1)] },
+    })
+    t.match(body, [{ active_price: price }], `revision ${as_of}`)
+    const page = await shop.get(
+      `/api/v1/price_list/${id}/rows?as_of=${as_of}&date=2026-12-01&contains=A`,
+    )
+    t.match(page.body.results[0]?.prices, { price }, `revision ${as_of}, as a page`)
+  }
+})
+
 t.test('a page of the past begins behind a row that left and was brought back', async (t) => {
   const { shop, list, rows } = await aPricedList(t)
   await shop.post('/api/v1/prices/bulk_remove_products/', {
