@@ -57,6 +57,18 @@ t.test('100 products, one of them twice, wait for the jobs of their list', async
   t.match(await sent, { status: 201, body: { rows: 101, created: 100 } })
 })
 
+t.test('the plan of a larger file waits for the jobs of its list, too', async (t) => {
+  const idle = await startTestService(t, { ROLE: 'api' })
+  const { shop } = await aBigJob(t, idle)
+  const file = ['code,country', ...someCodes(101).map((code) => `${code},UK`)].join('\n')
+  const planned = shop.send('POST', `${path.replace(/list$/, 'L')}&plan=true`, file, csv)
+  await sleep(500)
+  t.strictSame(await select(idle.url, 'select from plans'), [])
+  await select(idle.url, 'delete from jobs')
+  const { status, body } = await planned
+  t.match([status, body.operation, body.summary.added], [201, 'add_products', 101])
+})
+
 t.test('products that cannot be added are named, and none is added', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [

@@ -116,8 +116,10 @@ async function addStaged(
       where p.account_id = ${account}
     ) as p on p.code = f.code and p.extension_key = f.extension_key`.execute(trx)
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
+  const isForJob = total > backgroundThreshold && job === undefined
+  if (isPlan || !isForJob) await rejectEarlierJobs(trx, account, id, job)
   if (isPlan) return planAddedProducts(trx, list, productIds, origin)
-  if (total > backgroundThreshold && job === undefined)
+  if (isForJob)
     return enqueueJob(trx, boss, {
       account,
       priceListId: id,
@@ -126,7 +128,6 @@ async function addStaged(
       productIds,
       origin,
     })
-  await rejectEarlierJobs(trx, account, id, job)
   const counts = { created, updated: total - created, unchanged: total - created }
   if (total === 0) return { ...counts, revision: list.version }
   const rowIds = await addDraftRows(trx, list, productIds)
