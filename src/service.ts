@@ -27,7 +27,7 @@ import { runRemoveProducts } from './price-lists/remove-job.ts'
 import { runSync } from './price-lists/sync-job.ts'
 import { runApplyPlan } from './prices/plans/apply-job.ts'
 import { runMakePlan } from './prices/plans/make-plan-job.ts'
-import { runRevert } from './prices/revert/revert-job.ts'
+import { runRevert } from './prices/revert/revert-price-list.ts'
 import { type Backing, closeBacking, finishWork } from './shutdown.ts'
 import type { Metrics, Observed, Telemetry, Tracing } from './telemetry/telemetry.ts'
 

@@ -7,7 +7,7 @@ import {
 import { findLiveKey } from '../accounts/api-keys/find-live-key.ts'
 import { keyAudience, keyIdOf, keyPrefix } from '../accounts/api-keys/key-token.ts'
 import { audience, issuer } from '../accounts/token.ts'
-import { findLiveUser } from '../accounts/users/find-live-user.ts'
+import { findLiveUser } from '../accounts/users/queries.ts'
 import type { Config } from '../config.ts'
 import { unauthorized, unavailable } from '../contract/problem.ts'
 import type { Database } from '../database/pool.ts'

@@ -1,3 +1,6 @@
+import type { Schemas } from '../contract/operation.ts'
+import type { PriceList } from './queries.ts'
+
 /** A calendar list has prices for this many days from `valid_from`, whatever `valid_to` says. */
 export const horizonDays = 365
 
@@ -60,3 +63,16 @@ function formatDay(time: number): string {
   const [year = '', rest] = text.split(/-(.*)/s)
   return `${year.replace(/^[+-]0*/, '').padStart(4, '0')}-${rest?.slice(0, 5)}`
 }
+
+type Validity = Pick<PriceList, 'valid_from' | 'valid_to'>
+
+/** Where the current UTC day lies in the validity of a list. */
+export function stateOf({ valid_from, valid_to }: Validity): Schemas['PriceListState'] {
+  const day = today()
+  if (day < valid_from) return 'future'
+  return day > valid_to ? 'expired' : 'current'
+}
+
+/** Whether a list is valid on a day; the first and last day count. */
+export const isValidOn = ({ valid_from, valid_to }: Validity, day: string): boolean =>
+  day >= valid_from && day <= valid_to

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
-import { lastCalendarDay } from './calendar.ts'
+import { lastCalendarDay, stateOf } from './calendar.ts'
 import { findPriceList, type PriceList } from './queries.ts'
-import { stateOf } from './validity.ts'
 
 /** Returns a price list, with the ETag of its settings. */
 export const readPriceList: Handler<'readPriceList'> = ({ account, params, inAccount }) =>

@@ -82,7 +82,7 @@ async function readMoment(
   if (isRevision) return (await findMoment(trx, list, moment, { pointer: `/${field}`, field })).at
   const at = utcTimestamp(String(moment))
   if (list.oldest_at !== null && Date.parse(at) < list.oldest_at.getTime())
-    throw await historyNotKept(trx, list)
+    throw historyNotKept(list)
   return at
 }
 

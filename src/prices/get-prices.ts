@@ -1,10 +1,11 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
+import { Problem, type RequestError } from '../contract/problem.ts'
+import { invalidRequest, listedMax, RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { today } from '../price-lists/calendar.ts'
+import { isValidOn, today } from '../price-lists/calendar.ts'
+import type { PriceList } from '../price-lists/queries.ts'
 import { findPromotionNames } from '../promotions/queries.ts'
-import { invalidDays, notValid } from './read/invalid-days.ts'
 import { lastBefore } from './read/lowest-price.ts'
 import type { PricesRead } from './read/price-rows.ts'
 import {
@@ -160,4 +161,39 @@ async function rejectUnknownPromotions(
     const message = `there is no promotion "${row.promotion}"`
     errors.add(position, 'promotion', 'unknown_promotion', message)
   }
+}
+
+/**
+ * The errors of a read with `require_valid`: the days on which its list is not valid. In a calendar list, those are
+ * days of its rows.
+ */
+function invalidDays(
+  { list, date }: Pricing,
+  { require_valid, payload }: Schemas['GetPricesInput'],
+): RequestError[] {
+  if (!require_valid) return []
+  if (!list.is_calendar)
+    return isValidOn(list, date) ? [] : [outside(list, '/promotion_date', 'promotion_date', date)]
+  return payload.flatMap(({ date: day }, row) =>
+    day === undefined || isValidOn(list, day)
+      ? []
+      : { ...outside(list, `/payload/${row}/date`, 'date', day), row },
+  )
+}
+
+function outside(
+  { valid_from, valid_to }: PriceList,
+  pointer: string,
+  field: string,
+  day: string,
+): RequestError {
+  const message = `${day} is not from ${valid_from} to ${valid_to}`
+  return { pointer, field, code: 'range', message }
+}
+
+/** Makes the `price-list-not-valid` problem with these errors. */
+function notValid({ valid_from, valid_to }: PriceList, days: RequestError[]): Problem {
+  const detail = `The price list is valid from ${valid_from} to ${valid_to}.`
+  const errors = days.slice(0, listedMax)
+  return new Problem('price-list-not-valid', detail, { errors, errorCount: days.length })
 }

@@ -14,7 +14,7 @@ import { runRemoveProducts } from '../../src/price-lists/remove-job.ts'
 import { runSync } from '../../src/price-lists/sync-job.ts'
 import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
 import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
-import { runRevert } from '../../src/prices/revert/revert-job.ts'
+import { runRevert } from '../../src/prices/revert/revert-price-list.ts'
 import type { TestAccount, TestService } from './service.ts'
 import { select } from './sql.ts'
 

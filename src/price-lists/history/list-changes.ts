@@ -77,7 +77,7 @@ function readChanges({
 }: Request): Promise<Schemas['ChangePage']> {
   return inAccount(async (trx) => {
     const list = await findPriceList(trx, account, { id: params.id })
-    const place = await readPlace(trx, list, query.after)
+    const place = readPlace(list, query.after)
     const limit = query.limit ?? 1000
     const last = await lastRevision(trx, list, place, { until: query.until ?? list.version, limit })
     if (last === undefined)
@@ -109,7 +109,7 @@ const cursorOf = ({ id }: PriceList, { revision, read }: Place): string =>
  * Parses `after`. Throws `invalid-request` if it is ahead of the list or belongs to another one, and
  * `history-not-kept`.
  */
-async function readPlace(trx: Trx, list: PriceList, after: string): Promise<Place> {
+function readPlace(list: PriceList, after: string): Place {
   const reject = (message: string) =>
     invalidRequest([{ pointer: '/query/after', code: 'range', message }])
   const isRevision = /^\d{1,9}$/.test(after)
@@ -122,7 +122,7 @@ async function readPlace(trx: Trx, list: PriceList, after: string): Promise<Plac
     : { revision: Number(revision), read: Number(read) }
   if (place.revision > list.version) throw reject(`the newest revision is ${list.version}`)
   const oldest = place.read > 0 ? place.revision - 1 : place.revision
-  if (oldest < list.oldest_revision) throw await historyNotKept(trx, list)
+  if (oldest < list.oldest_revision) throw historyNotKept(list)
   return place
 }
 

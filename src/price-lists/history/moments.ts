@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
-import { shownTimestamp, utcTimestamp } from '../../lib/formats.ts'
+import { utcTimestamp } from '../../lib/formats.ts'
 import type { PriceList } from '../queries.ts'
 
 /** A revision of a list, and the moment whose promotions apply to it. */
@@ -36,7 +36,7 @@ export async function findMoment(
     const message = `the newest revision of the list is ${list.version}`
     throw invalidRequest([{ ...place, code: 'range', message }])
   }
-  if (revision < list.oldest_revision) throw await historyNotKept(trx, list)
+  if (revision < list.oldest_revision) throw historyNotKept(list)
   if (revision === 0) throw notPublishedThen()
   const { rows } = await sql<{ at: string | null }>`
     select ${utcText(sql`greatest((
@@ -65,7 +65,7 @@ async function momentOfTimestamp(
       ) as revision`.execute(trx)
   const { isAhead, isBefore, revision } = rows[0] ?? {}
   if (isAhead) throw invalidRequest([{ ...place, code: 'range', message: 'must not be ahead' }])
-  if (isBefore) throw await historyNotKept(trx, list)
+  if (isBefore) throw historyNotKept(list)
   const known = revision ?? list.oldest_revision
   if (known === 0) throw notPublishedThen()
   return { revision: known, at }
@@ -75,9 +75,7 @@ const notPublishedThen = () =>
   new Problem('price-list-not-published', 'The price list was not published at that moment.')
 
 /** The `history-not-kept` problem, with the oldest moment that can be read. */
-export async function historyNotKept(trx: Trx, { oldest_at }: PriceList): Promise<Problem> {
-  const { rows } = await sql<{ at: string }>`
-    select ${utcText(sql`${oldest_at}::timestamptz`)} as at`.execute(trx)
-  const oldest = shownTimestamp(rows[0]?.at ?? '')
+export function historyNotKept({ oldest_at }: PriceList): Problem {
+  const oldest = new Date(oldest_at ?? 0).toISOString()
   return new Problem('history-not-kept', `The history of the list begins at ${oldest}.`, { oldest })
 }

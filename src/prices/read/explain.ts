@@ -17,24 +17,18 @@ import type { WantedRow } from './wanted-rows.ts'
 type Explanation = Schemas['Explanation']
 type Verdict = Explanation['promotions'][number]['verdict']
 
-/** The most rows that a read explains. */
-export const explainedMax = 1000
 /** The most promotions that a read examines per account, and shows per row. */
 export const promotionsMax = 10_000
 const shownMax = 100
 
 export type Explain = (priced: PricedRow) => Explanation
 
-/**
- * Loads the explanations for the found rows. Throws `result-too-large` above 1,000 rows, `too-costly` above 10,000
- * promotions.
- */
+/** Loads the explanations for the found rows. Throws `too-costly` above 10,000 promotions. */
 export async function loadExplanations(
   trx: Trx,
   pricing: Pricing,
   { wanted, found, client }: FoundRows,
 ): Promise<Explain> {
-  rejectManyExplained(found.length)
   const published = await findPublished(trx, pricing, wanted, found)
   const promotions = await findPromotions(trx, pricing)
   return (priced) => {
@@ -57,13 +51,6 @@ export async function loadExplanations(
       decided_by: decisive ? 'promotion' : agreement ? 'agreement' : 'published',
     }
   }
-}
-
-/** Throws `result-too-large` for more than 1,000 rows. */
-export function rejectManyExplained(rows: number): void {
-  if (rows <= explainedMax) return
-  const detail = `A read explains at most ${explainedMax} rows, this one has ${rows}. Name more of code, extensions and attributes.`
-  throw new Problem('result-too-large', detail)
 }
 
 /** Throws `too-costly` above 10,000 promotions: without some of them, the response would be wrong. */

@@ -1,27 +1,36 @@
 import type { Schemas } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { findPriceList } from '../../price-lists/queries.ts'
 import type { FoundRows } from './client-prices.ts'
-import { explainedMax, loadExplanations, rejectManyExplained } from './explain.ts'
-import { loadLowestPrices, lowestRowsMax, rejectManyLowest } from './lowest-price.ts'
-import { loadCompetition, loadSales, positionMax, rejectManyPositions } from './position.ts'
+import { loadExplanations } from './explain.ts'
+import { loadLowestPrices } from './lowest-price.ts'
+import { loadCompetition, loadSales } from './position.ts'
 import type { LookUp } from './price-rows.ts'
 import type { Pricing } from './pricing.ts'
 
-/** A field of `include` that is looked up for all rows, at most `max`, before they are written. */
+/** A field of `include` that is looked up for all rows before they are written. */
 export interface LookedUp {
   field: 'explain' | 'lowest_price' | 'competition' | 'sales'
+  /** The most rows of a read. */
   max: number
-  /** Throws `result-too-large` for more rows. */
-  rejectMany: (rows: number) => void
+  verb: string
 }
 
+const comparing = { max: 100_000, verb: 'looks for competition and sales of' }
 const lookedUp: LookedUp[] = [
-  { field: 'explain', max: explainedMax, rejectMany: rejectManyExplained },
-  { field: 'lowest_price', max: lowestRowsMax, rejectMany: rejectManyLowest },
-  { field: 'competition', max: positionMax, rejectMany: rejectManyPositions },
-  { field: 'sales', max: positionMax, rejectMany: rejectManyPositions },
+  { field: 'explain', max: 1000, verb: 'explains' },
+  { field: 'lowest_price', max: 10_000, verb: 'looks for the lowest price of' },
+  { field: 'competition', ...comparing },
+  { field: 'sales', ...comparing },
 ]
+
+/** Throws `result-too-large` if a field is not looked up for this many rows. */
+export function rejectMany({ max, verb }: LookedUp, rows: number): void {
+  if (rows <= max) return
+  const detail = `A read ${verb} at most ${max} rows, this one has ${rows}. Name more of code, extensions and attributes.`
+  throw new Problem('result-too-large', detail)
+}
 
 /** The requested fields that are looked up. */
 export function lookedUpFields({ include = [] }: Schemas['GetPricesInput']): LookedUp[] {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { Schemas } from '../../contract/operation.ts'
-import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { dateOfNumber, dayAfter, dayMs, dayNumber, today } from '../../price-lists/calendar.ts'
 import { type FormerPromotion, findFormerPromotions } from './former-promotions.ts'
@@ -12,7 +11,6 @@ import type { WantedRow } from './wanted-rows.ts'
 type LowestPrice = Schemas['LowestPrice']
 type Options = Partial<NonNullable<Schemas['GetPricesInput']['lowest_price']>>
 
-export const lowestRowsMax = 10_000
 /** How many days back to look for a reduction. */
 const reductionDays = 365
 const recentDays = 45
@@ -22,16 +20,9 @@ const firstDay = dayNumber('0001-01-01')
 /** The lowest price of a found row before its reduction; null if no day before it is known. */
 export type FindLowest = (match: MatchingRow) => LowestPrice | null
 
-/** Throws `result-too-large` for more than 10,000 rows. */
-export function rejectManyLowest(rows: number): void {
-  if (rows <= lowestRowsMax) return
-  const detail = `A read looks for the lowest price of at most ${lowestRowsMax} rows, this one has ${rows}. Name more of code, extensions and attributes.`
-  throw new Problem('result-too-large', detail)
-}
-
 /**
  * Finds the lowest price of each row before its reduction, or before a given day. Most reductions are recent: older
- * history is read only for rows without a recent one. Throws `result-too-large` and `too-costly`.
+ * history is read only for rows without a recent one. Throws `too-costly`.
  */
 export async function loadLowestPrices(
   trx: Trx,
@@ -39,7 +30,6 @@ export async function loadLowestPrices(
   { days = 30, before, progressive = false }: Options,
   { wanted, found }: { wanted: WantedRow[]; found: MatchingRow[] },
 ): Promise<FindLowest> {
-  rejectManyLowest(found.length)
   const date = dayNumber(pricing.date)
   const given = before === undefined ? undefined : dayNumber(before)
   const knownFrom = await historyBegin(trx, pricing)

@@ -1,6 +1,5 @@
 import { findCompetitors, standing } from '../../competitor-prices/competition.ts'
 import type { Schemas } from '../../contract/operation.ts'
-import { Problem } from '../../contract/problem.ts'
 import { readInParts } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
 import { findSalesFigures } from '../../sales-history/sales-figures.ts'
@@ -13,27 +12,16 @@ import type { WantedRow } from './wanted-rows.ts'
 
 type Input = Schemas['GetPricesInput']
 
-/** The most rows of a read that are compared with competitors, or shown with sales. */
-export const positionMax = 100_000
-
 export type FindCompetition = (priced: PricedRow) => Schemas['Competition'] | null
 export type FindSales = (match: MatchingRow) => Schemas['SalesFigures']
 
-/** Throws `result-too-large` for more than 100,000 rows. */
-export function rejectManyPositions(rows: number): void {
-  if (rows <= positionMax) return
-  const detail = `A read looks for competition and sales of at most ${positionMax} rows, this one has ${rows}. Name more of code, extensions and attributes.`
-  throw new Problem('result-too-large', detail)
-}
-
-/** Loads competitor prices. Throws `result-too-large` for more than 100,000 rows, `too-costly`. */
+/** Loads competitor prices. Throws `too-costly`. */
 export async function loadCompetition(
   trx: Trx,
   { list, columns }: Pricing,
   { max_age_days = 30, names }: Partial<NonNullable<Input['competition']>>,
   { wanted, found }: FoundRows,
 ): Promise<FindCompetition> {
-  rejectManyPositions(found.length)
   const rows = found.map((match) => ({ ...match, date: (wanted[match.at] as WantedRow).date }))
   const competitors = await readInParts(fewerRows, rows, (rows) =>
     findCompetitors(trx, list.account_id, columns, { rows, max_age_days, names }),
@@ -52,7 +40,6 @@ export async function loadSales(
   { days = 30 }: Partial<NonNullable<Input['sales']>>,
   { wanted, found }: FoundRows,
 ): Promise<FindSales> {
-  rejectManyPositions(found.length)
   const scope = { account: list.account_id, list, days, until: date }
   const rows = found.map(({ at, code, extensions }) => {
     const { dimension } = wanted[at] as WantedRow

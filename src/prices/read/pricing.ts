@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../../catalog/columns.ts'
 import type { Context, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
+import { stateOf } from '../../price-lists/calendar.ts'
 import { findMoment, type Moment } from '../../price-lists/history/moments.ts'
 import { chooseWalk, pastRows, type Walk } from '../../price-lists/history/past-rows.ts'
 import { revisionHeader } from '../../price-lists/history/record-revision.ts'
@@ -12,7 +13,6 @@ import {
   type PriceList,
   rejectUnpublished,
 } from '../../price-lists/queries.ts'
-import { stateOf } from '../../price-lists/validity.ts'
 import { compilePromotions, type PromotionRules } from '../../promotions/promoted-prices.ts'
 import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'

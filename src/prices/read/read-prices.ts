@@ -8,7 +8,7 @@ import { promotedPrices } from '../../promotions/promoted-prices.ts'
 import { findClientPrices } from './client-prices.ts'
 import { boundMatchingRows, countMatchingRows, fewerRows } from './count-rows.ts'
 import { keysAtOnce, type RunSelect, readExactRows, selectIn } from './exact-rows.ts'
-import { type LookedUp, loadLookUps, lookedUpFields } from './look-ups.ts'
+import { type LookedUp, loadLookUps, lookedUpFields, rejectMany } from './look-ups.ts'
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import {
   HeldRows,
@@ -136,7 +136,7 @@ async function readMatchingRows(
   const lookedUp = lookedUpFields(body)
   if (lookedUp.some(({ max }) => most > max)) {
     const count = await countMatchingRows(trx, rows, columns, wanted)
-    for (const { rejectMany } of lookedUp) rejectMany(count)
+    for (const field of lookedUp) rejectMany(field, count)
   }
   const isLarge = most > heldMax(extras) || most > rowsMax || held.areTooLong
   if (isLarge && lookedUp.length === 0) return streamed

@@ -11,14 +11,18 @@ import {
 } from '../../contract/operation.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
+import { inOneTransaction, lockCurrent } from '../../jobs/attempt.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
+import { endWithResult } from '../../jobs/job-row.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
+import { refusable } from '../../jobs/run-job.ts'
 import { horizonDays } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
 import { historyNotKept } from '../../price-lists/history/moments.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { archiveRemovedRows, ofList } from '../../price-lists/publication.ts'
 import {
+  lockListOf,
   lockPriceList,
   type PriceList,
   rejectUnmanaged,
@@ -49,7 +53,7 @@ async function revertOrEnqueue(
 ): Promise<Answer<Schemas['RevertResult'] | Schemas['JobInfo'] | Schemas['Plan']>> {
   const list = await lockPriceList(trx, account, { id: params.id })
   rejectUnmanaged(list)
-  const revisions = await readRevisions(trx, list, body)
+  const revisions = readRevisions(list, body)
   const changes = await countChanges(trx, list, revisions)
   const call = { operation: 'revert', ...body } as const
   const job = { origin, total: changes.cells, call }
@@ -88,19 +92,15 @@ export async function planOfRevert(
   body: Input,
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
-  const revisions = await readRevisions(trx, list, body)
+  const revisions = readRevisions(list, body)
   const { conflicts } = await prepare(trx, list, revisions, body)
   return planRevert(trx, list, { ...revisions, isVoid: body.void === true, conflicts }, origin)
 }
 
 /**
- * Reads which revisions to undo. Throws `invalid-request`, also for one that does not exist, and `history-not-kept`.
+ * Checks which revisions to undo. Throws `invalid-request`, also for one that does not exist, and `history-not-kept`.
  */
-export async function readRevisions(
-  trx: Trx,
-  list: PriceList,
-  { revision, to_revision }: Input,
-): Promise<Revisions> {
+function readRevisions(list: PriceList, { revision, to_revision }: Input): Revisions {
   rejectUnpublished(list)
   const field = revision === undefined ? 'to_revision' : 'revision'
   const given = revision ?? to_revision
@@ -115,7 +115,7 @@ export async function readRevisions(
     revision === undefined
       ? { after: given, until: list.version }
       : { after: given - 1, until: given }
-  if (revisions.after < list.oldest_revision) throw await historyNotKept(trx, list)
+  if (revisions.after < list.oldest_revision) throw historyNotKept(list)
   return revisions
 }
 
@@ -132,7 +132,7 @@ async function countChanges(
 }
 
 /** Finds and counts what to undo. Throws `revert-conflict` unless conflicts are skipped. */
-export async function prepare(
+async function prepare(
   trx: Trx,
   list: PriceList,
   revisions: Revisions,
@@ -146,7 +146,7 @@ export async function prepare(
 }
 
 /** Undoes what `prepare` found. */
-export async function revert(
+async function revert(
   trx: Trx,
   list: PriceList,
   revisions: Revisions,
@@ -179,3 +179,16 @@ export async function voidRevisions(
     update list_revisions set voided = true
     where ${ofList(list)} and revision > ${after} and revision <= ${until}`.execute(trx)
 }
+
+/** Reverts a list in one transaction, as `revertPriceList` does for fewer changes. */
+export const runRevert = refusable((attempt, job) =>
+  inOneTransaction(attempt, async (trx) => {
+    const call = job.query as unknown as Schemas['RevertInput']
+    const list = await lockListOf(trx, job)
+    const revisions = readRevisions(list, call)
+    const { conflicts } = await prepare(trx, list, revisions, call)
+    const { origin, id } = job
+    const result = await revert(trx, list, revisions, { ...call, conflicts, origin, job: id })
+    await endWithResult(trx, await lockCurrent(trx, attempt), result, result.revision)
+  }),
+)
