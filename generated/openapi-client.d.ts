@@ -6614,7 +6614,10 @@ export interface operations {
                 name?: components["schemas"]["Text"];
                 /** @description Only promotions that are valid on this day. */
                 valid_on?: components["schemas"]["Date"];
-                /** @description Promotions as they were at this moment (addition). */
+                /**
+                 * @description Promotions as they were at this moment (addition). Those changed or deleted before the kept history (400 days by
+                 *     default) are missing.
+                 */
                 as_of?: string;
             };
             header?: never;

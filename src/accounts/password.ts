@@ -10,12 +10,12 @@ type Scrypt = (
 const scryptAsync = promisify(scrypt) as unknown as Scrypt
 
 /** scrypt parameters that take 64 MiB, stored with each hash so that they can be raised later. */
-const owaspCost = { N: 2 ** 16, r: 8, p: 1 }
-export type Cost = typeof owaspCost
+const defaultCost = { N: 2 ** 16, r: 8, p: 1 }
+export type Cost = typeof defaultCost
 const hashBytes = 32
 
 /** Returns `scrypt:N:r:p:salt:hash`, salt and hash in base64. */
-export async function hashPassword(password: string, cost: Cost = owaspCost): Promise<string> {
+export async function hashPassword(password: string, cost: Cost = defaultCost): Promise<string> {
   const salt = randomBytes(16)
   const hash = await derive(password, salt, cost)
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), hash.toString('base64')].join(
