@@ -10,7 +10,7 @@ export const listedMax = 1000
 export const sentences = {
   required: 'is required',
   unknownKey: 'is not a known key',
-  rowNotInList: 'this row is not in the published list',
+  rowNotInList: 'the published list has no row with this code and these extensions',
   trueOrFalse: 'must be true or false',
   calendarDay: 'must be a real calendar day, yyyy-mm-dd',
   noPriceList: (name: string) => `there is no price list "${name}"`,

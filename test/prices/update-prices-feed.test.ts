@@ -226,7 +226,7 @@ t.test('each rejected row has its error, also where rows are equal', async (t) =
   const file = 'country,code,price\nUK,X,1\nUK,A,1\nUK,X,1\n'
   const type = { 'content-type': 'text/csv', accept: 'text/csv' }
   const { body } = await shop.send('POST', `${path}?price_list_name=list`, file, type)
-  const error = 'code: this row is not in the published list'
+  const error = 'code: the published list has no row with this code and these extensions'
   t.equal(body, `country,code,price,error\r\nUK,X,1,${error}\r\nUK,X,1,${error}\r\n`)
 })
 
