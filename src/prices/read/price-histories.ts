@@ -133,20 +133,17 @@ interface ChainEnd {
   /** The revision whose prices are the last ones needed. */
   until: number
   /** With this, the chain goes on to the revision that set the price in force at `until`, but not beyond this one. */
-  oldestSetter?: number
+  oldestSetter?: number | undefined
   slices: number
 }
 
 /** SQL of the recursive CTE `chain`: the prices of the rows `wanted`, back to the end. */
 export function priceChain(
   list: PriceList,
-  { until, oldestSetter, slices }: ChainEnd,
+  { until, oldestSetter = until + 1, slices }: ChainEnd,
 ): RawBuilder<unknown> {
   const place = list.is_calendar ? sql`chain.place` : sql`chain.dimension`
-  const isSameBefore =
-    oldestSetter === undefined
-      ? sql`false`
-      : sql`(chain.since >= ${oldestSetter} and former.prices[${place}] is not distinct from chain.prices[${place}])`
+  const isSameBefore = sql`former.prices[${place}] is not distinct from chain.prices[${place}]`
   const former = formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })
   return sql`chain (${chainColumns}) as (
       ${presentPrices(list)}
@@ -154,7 +151,8 @@ export function priceChain(
       select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
         chain.removed_version, former.since, former.prices
       from chain cross join ${former}
-      where chain.since > chain.added_version and (chain.since > ${until} or ${isSameBefore})
+      where chain.since > chain.added_version and chain.since >= ${Math.min(until + 1, oldestSetter)}
+        and (chain.since > ${until} or ${isSameBefore})
     )`
 }
 

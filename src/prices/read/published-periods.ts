@@ -152,9 +152,13 @@ async function walkStays(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  { first, oldestMistake = first + 1 }: Revisions,
+  { first, oldestMistake }: Revisions,
 ): Promise<Stay[]> {
-  const slices = await findSlices(trx, list, Math.min(first, oldestMistake - 1))
+  const slices = await findSlices(
+    trx,
+    list,
+    oldestMistake === undefined ? first : oldestMistake - 1,
+  )
   const { rows } = await sql<Record<string, string | null>>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
     ${priceChain(list, { until: first, oldestSetter: oldestMistake, slices })},
