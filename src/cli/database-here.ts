@@ -86,6 +86,6 @@ function rejectEmbedded({ databaseUrl }: Config): void {
 function rejectMistyped({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || holdsCluster(dataDir)) return
   throw new UsageFault(
-    `There is no database in ${dataDir}: set DATA_DIR to the folder of the service, or make a new database there with --init.`,
+    `There is no database in ${dataDir}: set DATA_DIR to the folder of the service, or create a new database there with --init.`,
   )
 }

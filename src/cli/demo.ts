@@ -14,7 +14,7 @@ import { changePrices, loadDemo, planPrices } from './load-demo.ts'
 import { demoColleague, demoUser, retail, withMadeUp } from './made-up.ts'
 import { readShop } from './online-retail.ts'
 
-const usage = `npm run demo starts a service with a week of real sales on a database of its own, and deletes it at Ctrl-C.
+const usage = `npm run demo starts a service with a week of real sales on a database of its own, and deletes it on Ctrl-C.
 
 The environment configures it: PORT (3000) and HOST (127.0.0.1) say where it listens.`
 readArguments()
@@ -49,7 +49,7 @@ function readArguments(): void {
   const [first] = process.argv.slice(2)
   if (first === undefined) return
   const isHelp = first === '--help' || first === '-h'
-  if (!isHelp) console.error(`The demonstration has no argument "${first}".`)
+  if (!isHelp) console.error(`The demonstration takes no argument "${first}".`)
   console.log(usage)
   process.exit(isHelp ? 0 : 2)
 }
@@ -77,7 +77,7 @@ async function demonstrate({ app, server }: Service, { port, host }: Config): Pr
   await planPrices(client)
   await showPrices(client)
   console.log(`
-To look around, the page: ${url}/
+To look around, open ${url}/
     e-mail    ${demoUser.email}
     password  ${demoUser.password}
 

@@ -23,9 +23,9 @@ export class Failed extends Error {}
 
 export const exitCodes = `Exit codes:
   0  done
-  1  refused by the service (bad rows, conflicts, what is not there), or the job failed
+  1  refused by the service (bad rows, conflicts, things not found), or the job failed
   2  wrong usage, or a file that cannot be read or written
-  3  the service is not reachable, too busy, or still at it
+  3  the service is unreachable, too busy, or still working on it
   4  not logged in, or the login does not allow this
   70 a bug in this program`
 
@@ -72,32 +72,34 @@ const shownMax = 20
 
 /** Commander's own message for a missing command is not a sentence. */
 function wrongUse({ code, message }: CommanderError): string {
-  return code === 'commander.help' ? 'Say a command.' : message.replace(/^error: /, '')
+  return code === 'commander.help' ? 'Name a command.' : message.replace(/^error: /, '')
 }
 
 /** The option or command that does what the service advises. */
 const nextSteps: Partial<Record<Problem['type'], string[]>> = {
   'no-competitor-schema': [
-    'Here that is `pricewell schema competitor-prices code`, and the columns that count.',
+    'Here, use `pricewell schema competitor-prices code`, plus the columns that count.',
   ],
-  'revert-conflict': ['Here that is --skip.'],
+  'revert-conflict': ['Here, use --skip.'],
 }
 const stillRunning =
-  'The service is still working on it, since this was first sent. Run the same command again later to be sure.'
+  'The service is still working on the first attempt. Run the same command again later to be sure.'
 /** Statuses that a proxy sends: the body is too large for it, or the service does not respond. */
 const isOfProxy = ({ status }: Problem) => [413, 502, 503, 504].includes(status)
 const ofProxy =
-  'This answer came from something in front of the service, such as a proxy: look at its limits and its log.'
-const otherAddress = 'This is not an answer of a Pricewell service: is the address right (--url)?'
+  'This response came from something in front of the service, such as a proxy: look at its limits and its log.'
+const otherAddress =
+  'This is not a response from a Pricewell service: is the address right (--url)?'
 export const howToLogIn = 'Log in with `pricewell login`.'
 
 /** Advice when the credentials come from the environment, not from a saved login. */
 function otherLogin(): string {
   const { PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
-  if (PRICEWELL_API_KEY) return 'It is that of PRICEWELL_API_KEY.'
-  if (PRICEWELL_TOKEN) return `It is that of PRICEWELL_TOKEN. Set another, or none: ${howToLogIn}`
+  if (PRICEWELL_API_KEY) return 'It is the one in PRICEWELL_API_KEY.'
+  if (PRICEWELL_TOKEN)
+    return `It is the one in PRICEWELL_TOKEN. Set another, or none: ${howToLogIn}`
   if (PRICEWELL_EMAIL && PRICEWELL_PASSWORD)
-    return 'They are those of PRICEWELL_EMAIL and PRICEWELL_PASSWORD.'
+    return 'They are the ones in PRICEWELL_EMAIL and PRICEWELL_PASSWORD.'
   return howToLogIn
 }
 

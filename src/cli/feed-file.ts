@@ -50,10 +50,10 @@ export function openFeedFile(name: string): FeedFile {
   const [, format = '', gz] = ending.exec(name) ?? []
   const isGzip = gz !== undefined
   const { size, isFile } = describe(name)
-  if (!isFile) throw new UsageFault(`${name} is no file.`)
+  if (!isFile) throw new UsageFault(`${name} is not a file.`)
   if (format === '')
     throw new UsageFault(
-      `${name} ends neither in .csv, .ndjson, .jsonl nor .json (nor these with .gz).`,
+      `${name} does not end in .csv, .ndjson, .jsonl or .json (or these with .gz).`,
     )
   if (format.toLowerCase() === 'json') return fromArray(name, size, isGzip)
   const mediaType = formats[format.toLowerCase() as keyof typeof formats]
@@ -82,7 +82,7 @@ export function rejectTarget(rejects: string, { name, mediaType }: FeedFile): vo
   const [, format] = ending.exec(rejects.toLowerCase()) ?? []
   if (format === undefined || (formats as Record<string, string>)[format] === mediaType) return
   const [text, end] = mediaType === 'text/csv' ? ['CSV', '.csv'] : ['NDJSON', '.ndjson']
-  throw new UsageFault(`The rejected rows of ${name} are ${text}: let ${rejects} end in ${end}.`)
+  throw new UsageFault(`The rejected rows of ${name} are ${text}: make ${rejects} end in ${end}.`)
 }
 
 /** Whether two names refer to the same file. */
@@ -134,7 +134,7 @@ function describe(name: string): { size: number; isFile: boolean } {
   }
 }
 
-const changed = (name: string) => new UsageFault(`${name} has changed while it was read.`)
+const changed = (name: string) => new UsageFault(`${name} changed while it was being read.`)
 
 function unreadable(name: string, error: unknown): unknown {
   if (error instanceof UsageFault) return error
@@ -164,9 +164,9 @@ function checkArray(name: string, isGzip: boolean): number {
   try {
     rows = JSON.parse(text)
   } catch (error) {
-    throw new UsageFault(`${name} is no JSON: ${(error as Error).message}`)
+    throw new UsageFault(`${name} is not valid JSON: ${(error as Error).message}`)
   }
-  if (!Array.isArray(rows)) throw new UsageFault(`${name} is no JSON array of rows.`)
+  if (!Array.isArray(rows)) throw new UsageFault(`${name} is not a JSON array of rows.`)
   return Buffer.byteLength(asLines(text))
 }
 
@@ -196,12 +196,12 @@ function unzip(name: string, bytes: Buffer): Buffer {
 }
 
 function brokenGzip(name: string): UsageFault {
-  return new UsageFault(`${name} is not whole and valid gzip.`)
+  return new UsageFault(`${name} is not complete, valid gzip.`)
 }
 
 function tooLarge(name: string): UsageFault {
   return new UsageFault(
-    `${name} is larger than ${bytesMax / 1024 / 1024} MB: make it NDJSON, a row on each line.`,
+    `${name} is larger than ${bytesMax / 1024 / 1024} MB: make it NDJSON, one row per line.`,
   )
 }
 

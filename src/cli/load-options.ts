@@ -16,11 +16,11 @@ export interface LoadOptions extends Shared, FileOptions, SaidOfChange {
 export function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): void {
   const { list } = options
   const { ofList } = feeds[kind]
-  if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind} these are.`)
-  if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
+  if (ofList && list === undefined) throw new UsageFault(`Name the price list of ${kind}: --list.`)
+  if (!ofList && list !== undefined) throw new UsageFault(`--list does not apply to ${kind}.`)
   for (const { name, option, kinds } of ofSomeKinds)
     if (options[option] !== undefined && !kinds.includes(kind))
-      throw new UsageFault(`${name} has no meaning for ${kind}.`)
+      throw new UsageFault(`${name} does not apply to ${kind}.`)
   rejectMixture(names, options)
 }
 
@@ -43,17 +43,17 @@ function rejectMixture(names: string[], options: LoadOptions): void {
   const { rejects, job } = options
   const once = names.includes('-') ? '-' : options.rows === undefined ? undefined : '--rows'
   if (once !== undefined && names.length > 1)
-    throw new UsageFault(`${once} goes with one file at a time.`)
+    throw new UsageFault(`${once} takes one file at a time.`)
   if (rejects !== undefined && once === '-')
-    throw new UsageFault('--rejects has no meaning for standard input, which cannot be sent again.')
+    throw new UsageFault('--rejects does not apply to standard input, which cannot be sent again.')
   if (rejects === '-' && options.json)
     throw new UsageFault(
-      '--rejects - does not go with --json, which writes to standard output, too.',
+      '--rejects - does not work with --json, which also writes to standard output.',
     )
   if (options.format !== undefined && once !== '-')
     throw new UsageFault('--format is for standard input: the name of a file says what it is.')
   if (rejects !== undefined && names.length > 1)
-    throw new UsageFault('--rejects goes with one file at a time.')
+    throw new UsageFault('--rejects takes one file at a time.')
   if (rejects !== undefined && job)
-    throw new UsageFault('--rejects has no meaning for a job: load the file without --job.')
+    throw new UsageFault('--rejects does not apply to a job: load the file without --job.')
 }

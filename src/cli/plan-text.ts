@@ -58,7 +58,7 @@ function circumstances({ violations, actor, note, ...plan }: Plan): Facts {
 }
 
 function nextStep({ id, status, violations }: Plan): string[] {
-  if (status === 'scheduled') return [`\`pricewell discard ${id}\` takes it back.`]
+  if (status === 'scheduled') return [`\`pricewell discard ${id}\` cancels it.`]
   if (status !== 'open') return []
   const apply = `\`pricewell apply ${id}\``
   if (violations.length === 0)

@@ -59,14 +59,14 @@ async function decimalColumns(
 
 /** Parses a whole number of at most 9 digits. Throws InvalidArgumentError. */
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is a whole number.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Must be a whole number.')
   return Number(text)
 }
 
 /** Parses one character; `tab` and `\t` stand for a tab. Throws InvalidArgumentError. */
 export function character(text: string): string {
   if (text === 'tab' || text === '\\t') return '\t'
-  if (!/^[^"\r\n]$/u.test(text)) throw new InvalidArgumentError('It is one character, or tab.')
+  if (!/^[^"\r\n]$/u.test(text)) throw new InvalidArgumentError('Must be one character, or tab.')
   return text
 }
 
@@ -74,7 +74,7 @@ export function character(text: string): string {
 export function oneColumn(text: string, earlier = new Map<string, string>()): Map<string, string> {
   const [, from, to] = /^([^=]+)=(.+)$/s.exec(text) ?? []
   if (from === undefined || to === undefined)
-    throw new InvalidArgumentError('It is two names of a column, like Artikel=code.')
+    throw new InvalidArgumentError('Must be two column names, such as Artikel=code.')
   return new Map([...earlier, [from, to]])
 }
 
@@ -108,6 +108,6 @@ async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   if (last === undefined) throw new UsageFault(`${name} is empty. Nothing was loaded.`)
   if (last !== lineFeed)
     throw new UsageFault(
-      `${name} does not end with a line feed: it may have been cut. Nothing was loaded.`,
+      `${name} does not end with a line feed: it may be cut off. Nothing was loaded.`,
     )
 }

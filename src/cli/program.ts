@@ -17,7 +17,7 @@ export function createProgram() {
       '--url <address>',
       'the service; else PRICEWELL_URL, that of the last login, or this machine',
     )
-    .option('--json', 'write answers and errors as JSON')
+    .option('--json', 'write results and errors as JSON')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('See `pricewell --help` and `pricewell <command> --help`.')
     .exitOverride()
@@ -25,8 +25,8 @@ export function createProgram() {
     .addHelpText(
       'after',
       `
-Who asks: PRICEWELL_API_KEY or PRICEWELL_TOKEN, else PRICEWELL_EMAIL and PRICEWELL_PASSWORD, else the login that
-\`pricewell login\` has kept.
+Credentials: PRICEWELL_API_KEY or PRICEWELL_TOKEN, else PRICEWELL_EMAIL and PRICEWELL_PASSWORD, else the login
+saved by \`pricewell login\`.
 
 ${exitCodes}`,
     )

@@ -12,7 +12,7 @@ const pieceCharacters = 64 * 1024
 export function reshaped(file: FeedFile, shape: CsvShape): FeedFile {
   const { name, mediaType, decoded } = file
   if (mediaType !== 'text/csv')
-    throw new UsageFault(`${name} is no CSV: it has no delimiter, decimal commas or columns.`)
+    throw new UsageFault(`${name} is not CSV: it has no delimiter, decimal commas or columns.`)
   const open = () => reshape(name, decoded(), shape)
   return { ...file, isGzip: false, length: undefined, shape, open, decoded: open }
 }

@@ -48,7 +48,7 @@ export function demandRows(file: FeedFile, wanted: number): FeedFile {
     })
     if (rows !== wanted)
       throw new UsageFault(
-        `${name} has ${rowCount(rows)}, and --rows says ${number(wanted)}. Nothing was loaded.`,
+        `${name} has ${rowCount(rows)}, but --rows says ${number(wanted)}. Nothing was loaded.`,
       )
   }
   // With a Content-Length, the service would take the last byte as the end.

@@ -109,8 +109,8 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
 /** Tells what became of a file when no response arrived. */
 function unanswered(name: string, isInDoubt: boolean, cause: Unreachable): Unreachable {
   const outcome = isInDoubt
-    ? `${name} may have been loaded. Run the command again: what is there already is set to what the file says, and never doubled.`
-    : `Nothing of ${name} was loaded, as it was not sent to its end. Run the command again.`
+    ? `${name} may have been loaded. Run the command again: existing rows are set to what the file says, never duplicated.`
+    : `None of ${name} was loaded: it was not sent completely. Run the command again.`
   return new Unreachable(`${cause.message} ${outcome}`, { cause })
 }
 
@@ -196,7 +196,7 @@ export async function readPlan({ GET }: PricewellClient, id: number): Promise<Pl
 }
 
 function tellOnGoing({ file, json }: Load, id: number): void {
-  const message = `Job ${id} goes on with ${file.name}: \`pricewell wait ${id}\` follows it.`
+  const message = `Job ${id} continues with ${file.name}: \`pricewell wait ${id}\` follows it.`
   console.error(json ? JSON.stringify({ message, job_id: id }) : printable(message))
 }
 

@@ -11,7 +11,7 @@ export function serviceUrl(given?: string): string {
   const text = given ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.href !== url.origin + url.pathname)
-    throw new UsageFault(`"${text}" is no address of a service, like ${localUrl}`)
+    throw new UsageFault(`"${text}" is not a service address, such as ${localUrl}`)
   return url.href.replace(/\/+$/, '')
 }
 
@@ -90,9 +90,9 @@ function saveLogin(login: Login): void {
     writeFileSync(fresh, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
     renameSync(fresh, file)
   } catch (error) {
-    throw new UsageFault(`The login cannot be kept: ${(error as Error).message}. ${elsewhere}`)
+    throw new UsageFault(`The login cannot be saved: ${(error as Error).message}. ${elsewhere}`)
   }
 }
 
 const elsewhere =
-  'Set XDG_CONFIG_HOME to a folder that can be written, or PRICEWELL_EMAIL and PRICEWELL_PASSWORD instead of a login.'
+  'Set XDG_CONFIG_HOME to a writable folder, or PRICEWELL_EMAIL and PRICEWELL_PASSWORD instead of a login.'

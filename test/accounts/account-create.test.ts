@@ -128,13 +128,13 @@ t.test('two at once for one e-mail: one is created', async (t) => {
 })
 
 t.test(
-  'for people it is four lines, and a password that was made is shown this once',
+  'for people it is four lines, and a password that was made is shown only once',
   async (t) => {
     const args = ['account', 'create', '--account', 'People', '--email', 'p@example.com']
     const { stdout } = await runFile(main, args, { DATABASE_URL: service.url })
     t.match(
       stdout,
-      /^Account {3}People\nid {8}\d+\ne-mail {4}p@example\.com\npassword {2}\S{20,} {2}\(shown this once\)\n$/,
+      /^Account {3}People\nid {8}\d+\ne-mail {4}p@example\.com\npassword {2}\S{20,} {2}\(shown only once\)\n$/,
     )
   },
 )
@@ -143,11 +143,11 @@ t.test('bad arguments are wrong usage and change nothing', async (t) => {
   const before = [await count('accounts'), await count('users')]
   const invalid = (option: string, value: string, why: string) =>
     `option '${option}' argument '${value}' is invalid. ${why}`
-  const email = (value: string) => invalid('--email <email>', value, 'It is not an e-mail.')
+  const email = (value: string) => invalid('--email <email>', value, 'Must be an e-mail address.')
   const password = (value: string) =>
-    invalid('--password <password>', value, 'It takes 8 to 255 characters.')
+    invalid('--password <password>', value, 'Must be 8 to 255 characters.')
   const account = (value: string) =>
-    invalid('--account <name>', value, 'It takes 1 to 255 characters.')
+    invalid('--account <name>', value, 'Must be 1 to 255 characters.')
   const long = `${'f'.repeat(255)}@x`
   const cases: [string[], string][] = [
     [[], "required option '--account <name>' not specified"],

@@ -33,7 +33,7 @@ t.test('asks before it deletes, and deletes nothing without a yes', async (t) =>
 t.test('--yes does not ask; what is not there is counted', async (t) => {
   const { left, run } = await anAccount(t, ['a', 'b', 'c'])
   const { stdout } = await run('delete', 'sales', 'a', 'b', 'x', '--yes')
-  t.equal(stdout, '2 sales deleted. 1 not there.\n')
+  t.equal(stdout, '2 sales deleted. 1 not found.\n')
   t.strictSame(await left(), ['c'])
   const json = await run('delete', 'sales', 'c', '--yes', '--json')
   t.strictSame(JSON.parse(json.stdout), { deleted: 1, absent: 0 })
@@ -91,7 +91,7 @@ t.test('wrong usage is told before anything is sent', async (t) => {
   const { run, home } = await anAccount(t)
   writeFileSync(join(home, 'none.txt'), '\n')
   writeFileSync(join(home, 'bad.json'), '{}')
-  t.match(await run('delete', 'sales', '--yes'), { code: 2, stderr: /Say keys, or --file/ })
+  t.match(await run('delete', 'sales', '--yes'), { code: 2, stderr: /Give either keys or --file/ })
   t.match(await run('delete', 'sales', 'a', '--file', 'x', '--yes'), { code: 2 })
   t.match(await run('delete', 'sales', '--file', 'x', '--yes'), {
     code: 2,
@@ -102,7 +102,7 @@ t.test('wrong usage is told before anything is sent', async (t) => {
     stderr: /no keys/,
   })
   t.match(await run('delete', 'sales', '--file', 'bad.json', '--yes'), { code: 2, stderr: /array/ })
-  t.match(await run('delete', 'agreements', 'x', '--yes'), { code: 2, stderr: /"x" is no id/ })
+  t.match(await run('delete', 'agreements', 'x', '--yes'), { code: 2, stderr: /"x" is not an id/ })
   t.match(await run('delete', 'prices', 'x', '--yes'), { code: 2 })
 })
 

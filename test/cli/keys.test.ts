@@ -12,7 +12,7 @@ t.test('a key is made, listed, used by another command, and revoked', async (t) 
   t.equal((await run('keys')).stdout, 'There are no keys.\n')
   const made = await run('keys', 'create', 'Web shop', '--scopes', 'read,plan')
   t.strictSame([made.code, made.stderr], [0, ''])
-  t.match(made.stdout, /^id +\d+\nexpires +2\S+Z\nkey +pwk_\S+ {2}\(shown this once\)\n$/)
+  t.match(made.stdout, /^id +\d+\nexpires +2\S+Z\nkey +pwk_\S+ {2}\(shown only once\)\n$/)
   const [, id = '', key = ''] = /^id +(\d+)[\s\S]*(pwk_\S+)/.exec(made.stdout) ?? []
   const program = commandLine(t, {
     PRICEWELL_URL,
@@ -52,12 +52,12 @@ t.test('a key whose answer was lost is told, and what to do', async (t) => {
   const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c', PRICEWELL_URL: url })
   const { code, stderr } = await run('keys', 'create', 'N', '--scopes', 'read')
   t.equal(code, 1)
-  t.match(stderr, /^The key was made, .* lost\. Revoke it \(`pricewell keys revoke 7`\)/)
+  t.match(stderr, /^The key was created, .* lost\. Revoke it \(`pricewell keys revoke 7`\)/)
 })
 
 t.test('a key that is refused says where it comes from', async (t) => {
   const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_API_KEY: 'pwk_a.b.c' })
   const { code, stderr } = await run('jobs')
-  const message = 'The token is not valid or has expired. It is that of PRICEWELL_API_KEY.\n'
+  const message = 'The token is not valid or has expired. It is the one in PRICEWELL_API_KEY.\n'
   t.strictSame([code, stderr], [4, message])
 })

@@ -34,7 +34,7 @@ t.test('a list is made with all of its settings', async (t) => {
     ...['--guardrail', 'min_price=1.5', '--guardrail', 'no_zero'],
   ]
   const made = await run('create-list', 'Retail', ...days, ...more)
-  t.match(made, { code: 0, stderr: '', stdout: /^The price list "Retail" is made, id \d+\.\n$/ })
+  t.match(made, { code: 0, stderr: '', stdout: /^Price list "Retail" created, id \d+\.\n$/ })
   const { body } = await shop.get('/api/v1/price_list/?name=Retail')
   t.match(body.results, [
     {
@@ -49,7 +49,7 @@ t.test('a list is made with all of its settings', async (t) => {
   for (const decimals of ['7', '-1', 'x'])
     t.match(await run('create-list', 'L', ...days, '--decimals', decimals), {
       code: 2,
-      stderr: /It is a number from 0 to 6/,
+      stderr: /Must be a number from 0 to 6/,
     })
   t.match(await run('create-list', 'Retail', ...days), {
     code: 1,
@@ -58,7 +58,7 @@ t.test('a list is made with all of its settings', async (t) => {
   for (const guardrail of ['min_price', 'none=1', 'no_zero=2', 'max_price=x'])
     t.match(await run('create-list', 'L', ...days, '--guardrail', guardrail), {
       code: 2,
-      stderr: /It is a guardrail and its limit/,
+      stderr: /Must be a guardrail and its limit/,
     })
 })
 

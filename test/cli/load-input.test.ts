@@ -39,15 +39,15 @@ t.test('an empty or cut stream, or one without its rows, loads nothing', async (
     [
       csv('A1', 'A2').slice(0, -1),
       [],
-      'Standard input does not end with a line feed: it may have been cut. Nothing was loaded.\n',
+      'Standard input does not end with a line feed: it may be cut off. Nothing was loaded.\n',
     ],
-    [csv('A1'), rows, 'Standard input has 1 row, and --rows says 2. Nothing was loaded.\n'],
+    [csv('A1'), rows, 'Standard input has 1 row, but --rows says 2. Nothing was loaded.\n'],
     [
       csv('A', 'B', 'C'),
       rows,
-      'Standard input has 3 rows, and --rows says 2. Nothing was loaded.\n',
+      'Standard input has 3 rows, but --rows says 2. Nothing was loaded.\n',
     ],
-    [csv(), rows, 'Standard input has 0 rows, and --rows says 2. Nothing was loaded.\n'],
+    [csv(), rows, 'Standard input has 0 rows, but --rows says 2. Nothing was loaded.\n'],
   ]
   for (const [input, flags, stderr] of cases)
     t.strictSame(await pipe(input, 'load', 'sales', '-', ...flags), { code: 2, stdout: '', stderr })
@@ -75,7 +75,7 @@ t.test('a file may be demanded to have its rows, too', async (t) => {
     const refused = await shell(`${write} pricewell load sales ${file} --rows 3`)
     t.match(refused, {
       code: 2,
-      stderr: `${file} has 2 rows, and --rows says 3. Nothing was loaded.`,
+      stderr: `${file} has 2 rows, but --rows says 3. Nothing was loaded.`,
     })
     t.strictSame(await idsOf(account), [])
   }
@@ -83,15 +83,15 @@ t.test('a file may be demanded to have its rows, too', async (t) => {
   t.strictSame(await idsOf(account), ['A1', 'A2'])
 })
 
-t.test('what has no meaning for standard input is wrong usage', async (t) => {
+t.test('what does not apply to standard input is wrong usage', async (t) => {
   const { run } = userOf(t, await service.newAccount(t))
   const cases: [string[], string][] = [
-    [['-', '-'], '- goes with one file at a time.'],
-    [['a.csv', '-'], '- goes with one file at a time.'],
-    [['a.csv', 'b.csv', '--rows', '2'], '--rows goes with one file at a time.'],
+    [['-', '-'], '- takes one file at a time.'],
+    [['a.csv', '-'], '- takes one file at a time.'],
+    [['a.csv', 'b.csv', '--rows', '2'], '--rows takes one file at a time.'],
     [
       ['-', '--rejects', 'r.csv'],
-      '--rejects has no meaning for standard input, which cannot be sent again.',
+      '--rejects does not apply to standard input, which cannot be sent again.',
     ],
     [
       ['a.csv', '--format', 'csv'],
@@ -120,11 +120,11 @@ t.test('a service that is killed: the message says what became of the file', asy
   t.equal(killed.code, 3)
   t.match(
     killed.stderr,
-    /does not answer \(.*\)\. a\.csv may have been loaded\. Run the command again: .* never doubled\.\n$/,
+    /does not answer \(.*\)\. a\.csv may have been loaded\. Run the command again: .* never duplicated\.\n$/,
   )
   t.equal(absent.code, 3)
   t.match(
     absent.stderr,
-    /\(ECONNREFUSED\)\. Nothing of a\.csv was loaded, as it was not sent to its end\. Run the command again\.\n$/,
+    /\(ECONNREFUSED\)\. None of a\.csv was loaded: it was not sent completely\. Run the command again\.\n$/,
   )
 })

@@ -123,7 +123,7 @@ t.test('a job that is cancelled while it is followed stays so', async (t) => {
 })
 
 t.test('a command that is ended, or hears no more, says where its job goes on', async (t) => {
-  const message = 'Job 7 goes on with a.csv: `pricewell wait 7` follows it.'
+  const message = 'Job 7 continues with a.csv: `pricewell wait 7` follows it.'
   const { interrupt } = await aUserOf(t, jobThat())
   const { code, screen } = await interrupt('50 %', 'load', 'sales', 'a.csv', '--job')
   t.equal(code, 130)
@@ -151,5 +151,5 @@ t.test('a command that is ended, or hears no more, says where its job goes on', 
 t.test('a job gives no file back', async (t) => {
   const { run } = await aUserWith(t, { 'a.csv': good })
   const { code, stderr } = await run('load', 'sales', 'a.csv', '--job', '--rejects', 'r.csv')
-  t.match({ code, stderr }, { code: 2, stderr: /--rejects has no meaning for a job/ })
+  t.match({ code, stderr }, { code: 2, stderr: /--rejects does not apply to a job/ })
 })

@@ -84,7 +84,7 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
     ],
     ['b.csv', 1, /^b\.csv: Line 3 has something between a closing quote and the next comma\./],
     ['c.csv', 2, /^c\.csv has no column "Beleg"; it has: transaction_id, code\.\n/],
-    ['d.ndjson', 2, /^d\.ndjson is no CSV/],
+    ['d.ndjson', 2, /^d\.ndjson is not CSV/],
     ['latin.csv', 1, /^latin\.csv: Line 1 is not valid UTF-8/],
   ]
   for (const [file, code, stderr] of cases)
@@ -98,7 +98,7 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
   ] as const)
     t.match(await run('load', 'sales', 'a.csv', flag, value), {
       code: 2,
-      stderr: /is invalid\. It is /,
+      stderr: /is invalid\. Must be /,
     })
 })
 
@@ -128,10 +128,10 @@ t.test('a refused file says which option would make it fit', async (t) => {
     'cells.csv': 'transaction_id,code,extension,quantity,revenue\nT1,A,UK,x,2\n',
   })
   const load = async (file: string) => (await run('load', 'sales', file)).stderr
-  t.match(await load('semicolons.csv'), /\nSay --delimiter ';', and --decimal-comma if /)
-  t.match(await load('tabs.csv'), /\nSay --delimiter tab, and /)
-  t.match(await load('more.csv'), /\nSay --column FROM=TO .*, --without NAME to leave it out; /)
-  t.notMatch(await load('cells.csv'), /\nSay /)
+  t.match(await load('semicolons.csv'), /\nUse --delimiter ';', and --decimal-comma if /)
+  t.match(await load('tabs.csv'), /\nUse --delimiter tab, and /)
+  t.match(await load('more.csv'), /\nUse --column FROM=TO .*, --without NAME to leave it out; /)
+  t.notMatch(await load('cells.csv'), /\nUse /)
 })
 
 t.test('rejected rows go to standard output, what is wrong to standard error', async (t) => {
@@ -144,6 +144,6 @@ t.test('rejected rows go to standard output, what is wrong to standard error', a
   t.match(stderr, /line 2, quantity "x": .*\na\.csv was refused\.\n$/)
   t.match(await run('load', 'sales', 'a.csv', '--rejects', '-', '--json'), {
     code: 2,
-    stderr: /--rejects - does not go with --json/,
+    stderr: /--rejects - does not work with --json/,
   })
 })

@@ -137,7 +137,7 @@ t.test('the reject file has the rejected rows; corrected, it is loaded', async (
   const { run, read, write } = userOf(t, account, files)
   const refused = await run('load', 'sales', 'a.csv', '--rejects', 'rejects.csv')
   t.equal(refused.code, 1)
-  t.match(refused.stderr, /rejects\.csv has the rejected rows, each with what is wrong\.\n/)
+  t.match(refused.stderr, /rejects\.csv has the rejected rows, each with its error\.\n/)
   const rejects = read('rejects.csv')
   t.match(rejects, /^transaction_id,.*,error\r?\nA2,.*,code: is required\r?\n$/)
   write('rejects.csv', rejects.replace('A2,,', 'A2,A,'))
@@ -195,8 +195,8 @@ t.test(
     const { run, read } = userOf(t, shop, files)
     const { code, stderr } = await run('load', 'prices', '--list', 'L', ...Object.keys(files))
     t.equal(code, 1)
-    t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\nSay --override /)
-    t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: .*\nSay --skip-stale /)
+    t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\nUse --override /)
+    t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: .*\nUse --skip-stale /)
     t.match(stderr, /\nRefused: 2 of 4 files\.\n$/)
     t.equal((await rowsOf(shop, list))[0].prices.price, 7)
     const prices = ['load', 'prices', '--list', 'L']
@@ -270,7 +270,7 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
   })
   const kinds =
     'products, sales, competitor-prices, agreements, promotions, rows, prices, dynamic-attributes'
-  const endings = 'ends neither in .csv, .ndjson, .jsonl nor .json (nor these with .gz).'
+  const endings = 'does not end in .csv, .ndjson, .jsonl or .json (or these with .gz).'
   const cases: [string[], string][] = [
     [['sales'], "error: missing required argument 'file'"],
     [
@@ -279,32 +279,32 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
     ],
     [['sales', 'none.csv'], 'none.csv cannot be read (ENOENT).'],
     [['sales', 'a.csv', 'none.csv'], 'none.csv cannot be read (ENOENT).'],
-    [['sales', '.'], '. is no file.'],
+    [['sales', '.'], '. is not a file.'],
     [['sales', 'a.txt'], `a.txt ${endings}`],
-    [['sales', 'one.json'], 'one.json is no JSON array of rows.'],
-    [['prices', 'a.csv'], 'Say with --list whose prices these are.'],
-    [['rows', 'a.csv'], 'Say with --list whose rows these are.'],
-    [['sales', 'a.csv', '--list', 'L'], '--list has no meaning for sales.'],
-    [['sales', 'a.csv', '--note', 'n'], '--note has no meaning for sales.'],
-    [['promotions', 'a.csv', '--override', 'r'], '--override has no meaning for promotions.'],
-    [['agreements', 'a.csv', '--skip-stale'], '--skip-stale has no meaning for agreements.'],
-    [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects goes with one file at a time.'],
+    [['sales', 'one.json'], 'one.json is not a JSON array of rows.'],
+    [['prices', 'a.csv'], 'Name the price list of prices: --list.'],
+    [['rows', 'a.csv'], 'Name the price list of rows: --list.'],
+    [['sales', 'a.csv', '--list', 'L'], '--list does not apply to sales.'],
+    [['sales', 'a.csv', '--note', 'n'], '--note does not apply to sales.'],
+    [['promotions', 'a.csv', '--override', 'r'], '--override does not apply to promotions.'],
+    [['agreements', 'a.csv', '--skip-stale'], '--skip-stale does not apply to agreements.'],
+    [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects takes one file at a time.'],
     [
       ['sales', 'some.json', '--rejects', 'r.json'],
-      'The rejected rows of some.json are NDJSON: let r.json end in .ndjson.',
+      'The rejected rows of some.json are NDJSON: make r.json end in .ndjson.',
     ],
     [
       ['sales', 'a.csv', '--rejects', 'r.ndjson.gz'],
-      'The rejected rows of a.csv are CSV: let r.ndjson.gz end in .csv.',
+      'The rejected rows of a.csv are CSV: make r.ndjson.gz end in .csv.',
     ],
     [['sales', 'latin.json'], 'latin.json is not valid UTF-8.'],
-    [['sales', 'cut.json.gz'], 'cut.json.gz is not whole and valid gzip.'],
+    [['sales', 'cut.json.gz'], 'cut.json.gz is not complete, valid gzip.'],
   ]
   for (const [args, message] of cases) {
     const { code, stdout, stderr } = await run('load', ...args)
     t.strictSame([code, stdout, stderr.split('\n')[0]], [2, '', message], args.join(' '))
   }
-  t.match((await run('load', 'sales', 'no.json')).stderr, /^no\.json is no JSON: /)
+  t.match((await run('load', 'sales', 'no.json')).stderr, /^no\.json is not valid JSON: /)
 })
 
 t.test('the rows of a JSON file arrive as they are written', async (t) => {
@@ -373,8 +373,8 @@ t.test('a file that cannot be read again, or is another then, is 2 and is named'
   const account = await service.newAccount(t)
   const cases: [(file: string) => void, string][] = [
     [(file) => rmSync(file, { force: true }), 'cannot be read (ENOENT).\n'],
-    [(file) => appendFileSync(file, csv('A3')), 'has changed while it was read.\n'],
-    [(file) => truncateSync(file, 20), 'has changed while it was read.\n'],
+    [(file) => appendFileSync(file, csv('A3')), 'changed while it was being read.\n'],
+    [(file) => truncateSync(file, 20), 'changed while it was being read.\n'],
   ]
   for (const [change, message] of cases)
     for (const [name, content] of [
@@ -406,7 +406,7 @@ t.test('a load that still runs is waited for, and is no refusal', async (t) => {
   t.match(long, {
     code: 3,
     stdout: '',
-    stderr: /still working on it.* Run the same command again later to be/,
+    stderr: /still working on the first attempt.* Run the same command again later to be/,
   })
   const told = await run('load', 'sales', 'a.csv', '--url', url, '--json')
   t.match(JSON.parse(told.stderr), { exit_code: 3, type })

@@ -23,7 +23,7 @@ t.test('e-mail and password come from options, the environment, or standard inpu
   for (const [name, settings, args, input] of cases) {
     const { home, pipe } = commandLine(t, settings)
     const { code, stdout, stderr } = await pipe(input, 'login', '--url', url, ...args)
-    const message = `Logged in at ${url} as ${email}; kept in ${fileIn(home)}.\n`
+    const message = `Logged in at ${url} as ${email}; saved in ${fileIn(home)}.\n`
     t.strictSame([code, stdout, stderr], [0, message, ''], name)
   }
 })
@@ -118,13 +118,13 @@ t.test('where the environment says who asks, a login would not help', async (t) 
   const token = await run('jobs')
   t.match(token, {
     code: 4,
-    stderr: /expired\. It is that of PRICEWELL_TOKEN\. Set another, or none/,
+    stderr: /expired\. It is the one in PRICEWELL_TOKEN\. Set another, or none/,
   })
   const user = { PRICEWELL_EMAIL: 'ana@acme.example', PRICEWELL_PASSWORD: 'wrong' }
   const other = await commandLine(t, { PRICEWELL_URL: url, ...user }).run('jobs')
   t.match(other, {
     code: 4,
-    stderr: /They are those of PRICEWELL_EMAIL and PRICEWELL_PASSWORD\.\n$/,
+    stderr: /They are the ones in PRICEWELL_EMAIL and PRICEWELL_PASSWORD\.\n$/,
   })
 })
 
@@ -133,7 +133,10 @@ t.test('a login that cannot be kept says what to do instead', async (t) => {
   const { run } = commandLine(t, { PRICEWELL_URL: url, XDG_CONFIG_HOME: '/dev/null' })
   const { code, stdout, stderr } = await run('login', '--email', email, '--password', password)
   t.strictSame([code, stdout], [2, ''])
-  t.match(stderr, /^The login cannot be kept: ENOTDIR: .*\. Set XDG_CONFIG_HOME to a folder that/)
+  t.match(
+    stderr,
+    /^The login cannot be saved: ENOTDIR: .*\. Set XDG_CONFIG_HOME to a writable folder/,
+  )
 })
 
 t.test('e-mail and password of the environment need no login', async (t) => {

@@ -13,7 +13,7 @@ t.test('the password is changed, and the login that was kept goes on', async (t)
   const { run, pipe } = commandLine(t, { PRICEWELL_URL })
   await run('login', '--email', email, '--password', password)
   const changed = await pipe(`${password}\n${fresh}\n`, 'password')
-  t.strictSame(changed, { code: 0, stdout: 'The password is changed.\n', stderr: '' })
+  t.strictSame(changed, { code: 0, stdout: 'Password changed.\n', stderr: '' })
   t.equal((await logIn(t, service, { email, password })).status, 401)
   t.equal((await logIn(t, service, { email, password: fresh })).status, 200)
   t.equal((await run('jobs')).code, 0)
@@ -29,7 +29,7 @@ t.test('on a terminal the new one is asked for twice, without echo', async (t) =
   t.match(differ.screen, /The new passwords differ\. Nothing was changed\./)
   const { code, screen } = await type(`${password}\r${fresh}\r${fresh}\r`, 'password')
   t.equal(code, 0, screen)
-  t.match(screen, /Current password: \r\nNew password: \r\nOnce more: \r\nThe password is changed/)
+  t.match(screen, /Current password: \r\nNew password: \r\nOnce more: \r\nPassword changed/)
 })
 
 t.test('what is refused changes nothing', async (t) => {

@@ -113,7 +113,7 @@ t.test('apply names violations, which are left out or overridden with a reason',
   t.match((await run('plan', id, '--violation', 'no_zero')).stdout, /^No row of the plan matches\./)
   const { code, stderr } = await run('apply', id, '--skip', 'stale')
   t.equal(code, 1)
-  t.match(stderr, /1 violation of guardrails\.\n {2}A, UK, price: from 10 to 12: rises by more/)
+  t.match(stderr, /1 guardrail violation\.\n {2}A, UK, price: from 10 to 12: rises by more/)
   t.match(stderr, `apply ${id} --skip stale,violations\`, or let them pass with --override`)
   t.match(await run('apply', id, '--skip', 'violations'), { stdout: /1 row left out\.\n$/ })
   t.strictSame(await pricesNow(), { A: 10, B: 21 })
@@ -150,7 +150,7 @@ t.test('a plan that is open or scheduled is discarded', async (t) => {
   const { run, plan, pricesNow } = await aPricedList(t)
   const id = await plan({ A: 11 })
   await run('apply', id, '--at', '2027-01-01T00:00:00Z')
-  t.match((await run('plan', id)).stdout, `\`pricewell discard ${id}\` takes it back.`)
+  t.match((await run('plan', id)).stdout, `\`pricewell discard ${id}\` cancels it.`)
   t.match(await run('discard', id), { code: 0, stdout: `Plan ${id} is discarded.\n` })
   t.match((await run('plans', '--status', 'discarded')).stdout, ' discarded ')
   t.match(await run('discard', id), { code: 1, stderr: /is discarded/ })
@@ -196,6 +196,6 @@ t.test('a job makes a plan of a file, too; bad lines are refused as ever', async
   t.match(bad, { code: 1, stderr: /line 2.*\nr\.csv has the rejected rows/ })
   t.match(await run('load', 'sales', 'p.csv', '--plan'), {
     code: 2,
-    stderr: '--plan has no meaning for sales.\n',
+    stderr: '--plan does not apply to sales.\n',
   })
 })

@@ -97,5 +97,5 @@ t.test('only prices far above the cheapest competitor, with a margin over a limi
     { name: 'Sale', ...sale, price_lists: ['P'], product_filters: { code: ['C', 'D'] } },
   ])
   t.strictSame(await codesOf('--margin-above', '20'), ['D'], 'C earns 1 of 6')
-  t.match(await run('position', 'P', '--above', 'much'), { code: 2, stderr: /It is a number/ })
+  t.match(await run('position', 'P', '--above', 'much'), { code: 2, stderr: /Must be a number/ })
 })

@@ -90,7 +90,7 @@ t.test('a list that is not there is 1, an extension that is not there is 2', asy
   t.strictSame([list.code, list.stdout], [1, ''])
   t.match(list.stderr, /^There is no price list "M"\./)
   const extension = await run('prices', 'L', 'A', '--where', 'land=France')
-  const stderr = 'There is no extension "land"; there are: country, size.\n'
+  const stderr = 'There is no extension "land"; available: country, size.\n'
   t.strictSame(extension, { code: 2, stdout: '', stderr })
 })
 

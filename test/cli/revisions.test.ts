@@ -48,7 +48,7 @@ t.test('diff shows what changed between two revisions', async (t) => {
 t.test('revert undoes a revision and says what it did', async (t) => {
   const { run } = await aChangedList(t)
   const { stdout } = await run('revert', 'L', '--revision', '3', '--note', 'falsch: Preis für A ☀')
-  t.equal(stdout, 'Revision 4: 1 prices as before, 0 rows back, 0 rows gone.\n')
+  t.equal(stdout, 'Revision 4: 1 prices restored, 0 rows added, 0 rows removed.\n')
   t.match((await run('log', 'L')).stdout, /4 .* revert .* 3 +falsch: Preis für A ☀\n$/)
   t.match(await run('revert', 'L', '--to', '4'), { stdout: 'There was nothing to undo.\n' })
   t.match(await run('revert', 'L'), { code: 2, stderr: /--revision or --to/ })

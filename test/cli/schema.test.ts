@@ -12,7 +12,7 @@ t.test(
     const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
     const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
     const without = await run('schema')
-    t.match(without, { code: 0, stderr: '', stdout: /There is no schema of competitor prices yet/ })
+    t.match(without, { code: 0, stderr: '', stdout: /There is no competitor schema yet/ })
     t.match(without.stdout, /^Catalog\ncolumn +kind +type +letter\ncode +key +string +A\n/)
     t.match(without.stdout, /\ncountry +extension +string +[A-Z]\n/)
     await shop.post('/api/v1/competitor_prices/schema/create_schema/', {
@@ -66,7 +66,7 @@ t.test('the columns of competitor prices are set', async (t) => {
   const load = await shell(
     "printf 'code,competitor_name,competitor_price\\nA,B,1\\n' > a.csv; pricewell load competitor-prices a.csv",
   )
-  t.match(load, { code: 1, stderr: /\nHere that is `pricewell schema competitor-prices code`/ })
+  t.match(load, { code: 1, stderr: /\nHere, use `pricewell schema competitor-prices code`/ })
   const { stdout } = await run('schema', 'competitor-prices', 'code', 'country', '--dated')
   t.equal(stdout, 'Competitor prices have: code, country.\n')
   const { body } = await shop.get('/api/v1/competitor_prices/schema/')
@@ -79,7 +79,7 @@ t.test('columns that cannot be are refused', async (t) => {
   for (const column of ['weight:numbr', 'weight:', ':number'])
     t.match(await run('schema', 'add', '--attribute', column), {
       code: 2,
-      stderr: /It is a name, or a name and a type: string, /,
+      stderr: /Must be a name, or a name and a type: string, /,
     })
   t.match(await run('schema', 'add', '--cost', 'price'), { code: 1, stderr: /"price" is a key/ })
   t.match(await run('schema', 'set', '--cost', 'c'), { code: 1, stderr: /There are products/ })

@@ -18,34 +18,34 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
     [['wait'], "error: missing required argument 'id'\n"],
     ...['x', '0', '-1', '1.5', '1e3', '', '9007199254740993'].map((id): [string[], string] => [
       ['wait', '--', id],
-      `error: command-argument value '${id}' is invalid for argument 'id'. It is a whole number, as \`pricewell jobs\` shows it.\n`,
+      `error: command-argument value '${id}' is invalid for argument 'id'. Must be a whole number, as shown by \`pricewell jobs\`.\n`,
     ]),
     [['prices', 'L'], "error: missing required argument 'code'\n"],
     [
       ['prices', 'L', 'A', '--where', 'France'],
-      "error: option '--where <name=value>' argument 'France' is invalid. It is a name and a value, like country=France.\n",
+      "error: option '--where <name=value>' argument 'France' is invalid. Must be a name and a value, such as country=France.\n",
     ],
     [
       ['keys', 'revoke', 'x'],
-      "error: command-argument value 'x' is invalid for argument 'id'. It is a whole number, as `pricewell keys` shows it.\n",
+      "error: command-argument value 'x' is invalid for argument 'id'. Must be a whole number, as shown by `pricewell keys`.\n",
     ],
     [['keys', 'create', 'N'], "error: required option '--scopes <scopes>' not specified\n"],
     [
       ['keys', 'create', 'N', '--scopes', 'read,all'],
-      "error: option '--scopes <scopes>' argument 'read,all' is invalid. Name some of read, plan, write, override, admin, with commas between.\n",
+      "error: option '--scopes <scopes>' argument 'read,all' is invalid. Must be any of read, plan, write, override, admin, separated by commas.\n",
     ],
     [['reprice', 'L'], "error: required option '--formula <formula>' not specified\n"],
     [
       ['reprice', 'L', '--formula', '= 1', '--filter', 'France'],
-      "error: option '--filter <column=value>' argument 'France' is invalid. It is a column and a value, like country=France.\n",
+      "error: option '--filter <column=value>' argument 'France' is invalid. Must be a column and a value, such as country=France.\n",
     ],
     [
       ['reprice', 'L', '--formula', '= 1', '--decimals', 'x'],
-      "error: option '--decimals <number>' argument 'x' is invalid. It is a number from 0 to 6.\n",
+      "error: option '--decimals <number>' argument 'x' is invalid. Must be a number from 0 to 6.\n",
     ],
     [
       ['plan', 'x'],
-      "error: command-argument value 'x' is invalid for argument 'id'. It is a whole number, as `pricewell plans` shows it.\n",
+      "error: command-argument value 'x' is invalid for argument 'id'. Must be a whole number, as shown by `pricewell plans`.\n",
     ],
     [
       ['plans', '--status', 'done'],
@@ -53,7 +53,7 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
     ],
     [
       ['apply', '1', '--skip', 'stale,all'],
-      "error: option '--skip <what>' argument 'stale,all' is invalid. It is stale, violations, or both with a comma between.\n",
+      "error: option '--skip <what>' argument 'stale,all' is invalid. Must be stale, violations, or stale,violations.\n",
     ],
     [['login', '--email'], "error: option '--email <email>' argument missing\n"],
   ]
@@ -68,10 +68,10 @@ t.test('with --json wrong usage is told in JSON, too', async (t) => {
   const cases: [string[], string][] = [
     [['jobs', '--all'], "unknown option '--all'"],
     [['wait'], "missing required argument 'id'"],
-    [[], 'Say a command.'],
+    [[], 'Name a command.'],
     [
       ['prices', 'L', 'A', '--url', 'prices'],
-      '"prices" is no address of a service, like http://127.0.0.1:3000',
+      '"prices" is not a service address, such as http://127.0.0.1:3000',
     ],
   ]
   for (const [args, message] of cases) {
@@ -85,7 +85,7 @@ t.test('an address that is none is wrong usage', async (t) => {
   const more = ['http://ana:secret@127.0.0.1', 'http://127.0.0.1/?a=b', 'http://127.0.0.1/#jobs']
   for (const url of ['prices', 'ftp://127.0.0.1', 'http://', '', ...more]) {
     const { code, stderr } = await run('jobs', '--url', url)
-    const message = `"${url}" is no address of a service, like http://127.0.0.1:3000\n`
+    const message = `"${url}" is not a service address, such as http://127.0.0.1:3000\n`
     t.strictSame([code, stderr], [2, message], url)
   }
 })
@@ -168,7 +168,7 @@ t.test('an answer that is not of a service is 3, and not a bug', async (t) => {
     t.match(answered, {
       code: 3,
       stdout: '',
-      stderr: /^HTTP 200 OK: <h1>Welcome.*\nThis is not an answer/,
+      stderr: /^HTTP 200 OK: <h1>Welcome.*\nThis is not a response/,
     })
     const { code, stdout, stderr } = await run(...args, '--url', cut.url)
     const message = `${cut.url} broke off in the middle of its answer.\n`
@@ -181,7 +181,7 @@ t.test('a proxy is distinguished from a wrong address', async (t) => {
   const proxy = await standIn(t, [{ status: 413, headers: { 'content-type': 'text/html' }, body }])
   const { run } = commandLine(t, signedIn)
   const { stderr } = await run('jobs', '--url', proxy.url)
-  t.match(stderr, /^HTTP 413 .*\nThis answer came from something in front of the service/)
+  t.match(stderr, /^HTTP 413 .*\nThis response came from something in front of the service/)
 })
 
 t.test('without a login it is 4', async (t) => {

@@ -10,7 +10,7 @@ const PRICEWELL_URL = service.app.listeningOrigin
 /** The id and the password that a command shows. */
 function shown(stdout: string): { id: string; password: string } {
   const [, id = '', password = ''] =
-    /^id +(\d+)\ne-mail +\S+\npassword +(\S{20,}) {2}\(shown this once\)\n$/.exec(stdout) ?? []
+    /^id +(\d+)\ne-mail +\S+\npassword +(\S{20,}) {2}\(shown only once\)\n$/.exec(stdout) ?? []
   return { id, password }
 }
 
@@ -59,7 +59,7 @@ t.test('a user may be named by e-mail, in any case', async (t) => {
   ])
     t.strictSame(await run('users', ...args), absent)
   t.equal((await run('users', 'remove', email)).stdout, `User ${id} is deleted.\n`)
-  t.match(await run('users', 'reset', 'ben'), { code: 2, stderr: /It is a whole number/ })
+  t.match(await run('users', 'reset', 'ben'), { code: 2, stderr: /Must be a whole number/ })
 })
 
 t.test('faults are told', async (t) => {
@@ -81,5 +81,5 @@ t.test('a password whose answer was lost is told, and what to do', async (t) => 
   const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c', PRICEWELL_URL: url })
   const { code, stderr } = await run('users', 'add', 'ben@acme.example', '--scopes', 'read')
   t.equal(code, 1)
-  t.match(stderr, /^It was done, .* lost\. Make another: `pricewell users reset 7`\.\n$/)
+  t.match(stderr, /^It was done, .* lost\. Set another: `pricewell users reset 7`\.\n$/)
 })

@@ -7,7 +7,7 @@ import { identity, readLogin, serviceUrl } from '../session.ts'
 export function addAccount(program: Program): void {
   const account = program
     .command('account')
-    .description('Tells who you are to the service, and asks it whether that still holds.')
+    .description('Shows who you are to the service, and checks that it still holds.')
     .addHelpText('after', '\nExample:\n  pricewell account')
     .action(async (_options, command) => {
       const options = command.optsWithGlobals()
@@ -18,17 +18,17 @@ export function addAccount(program: Program): void {
   account
     .command('create')
     .description(
-      'Creates a user, and the account if there is none of that name: on the machine of the service.',
+      "Creates a user, and the account if there is none by that name, on the service's machine.",
     )
     .requiredOption('--account <name>', 'the account', (text) => ofLength(text, 1, 255))
     .requiredOption('--email <email>', 'the user, who logs in with it', email)
-    .option('--password <password>', 'else one is made', (text) => ofLength(text, 8, 255))
-    .option('--init', 'make the embedded database where DATA_DIR holds none')
+    .option('--password <password>', 'else generated', (text) => ofLength(text, 8, 255))
+    .option('--init', 'create the embedded database if DATA_DIR holds none')
     .addHelpText(
       'after',
       `
-Works on the embedded database (DATA_DIR) or that of DATABASE_URL, while the service runs and when it does not. Where
-DATA_DIR holds no database it is most likely the wrong folder, and nothing is made there without --init.
+Works on the embedded database (DATA_DIR) or that of DATABASE_URL, whether or not the service is running. If
+DATA_DIR holds no database, it is probably the wrong folder, and nothing is created there without --init.
 
 Example:
   pricewell account create --account ACME --email ana@acme.example`,
@@ -40,7 +40,7 @@ Example:
       const user = await createAccountHere(wanted)
       const names = `Account   ${user.account}\nid        ${user.account_id}\ne-mail    ${user.email}`
       const lines = `${names}\npassword  ${user.password}`
-      answer(options, user, password ? lines : `${lines}  (shown this once)`)
+      answer(options, user, password ? lines : `${lines}  (shown only once)`)
     })
 }
 
@@ -61,12 +61,12 @@ async function whoAmI(url: string) {
 
 function email(text: string): string {
   if (!/^[^\s@]+@[^\s@]+$/.test(text) || text.length > 255)
-    throw new InvalidArgumentError('It is not an e-mail.')
+    throw new InvalidArgumentError('Must be an e-mail address.')
   return text
 }
 
 function ofLength(text: string, min: number, max: number): string {
   if (text.length < min || text.length > max)
-    throw new InvalidArgumentError(`It takes ${min} to ${max} characters.`)
+    throw new InvalidArgumentError(`Must be ${min} to ${max} characters.`)
   return text
 }

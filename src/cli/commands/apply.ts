@@ -20,7 +20,7 @@ const rowsShown = 50
 export function addApply(program: Program): void {
   program
     .command('apply')
-    .description('Does what a plan shows, now or at a moment.')
+    .description('Applies a plan, now or at a given time.')
     .argument('<id>', 'the id of the plan', idShownBy('pricewell plans'))
     .option('--at <moment>', 'a day and time at which the service applies it')
     .option('--skip <what>', 'leaves out rows that are stale or that violate guardrails', readSkip)
@@ -101,7 +101,7 @@ function refusal(fault: unknown, id: number, skip: Skip): unknown {
 const reasons = {
   stale: (rows: number) => `${rowCount(rows)} changed since it was made`,
   violations: (count: number) =>
-    `${number(count)} ${count === 1 ? 'violation' : 'violations'} of guardrails`,
+    `${number(count)} guardrail ${count === 1 ? 'violation' : 'violations'}`,
 }
 
 const place = ({ cell }: Fault) => (cell ? `${Object.values(cell).join(', ')}: ` : '')
@@ -119,6 +119,6 @@ function readSkip(text: string): Skip {
   const named = text.split(',').map((word) => word.trim())
   const known = named.filter((word) => word === 'stale' || word === 'violations')
   if (known.length < named.length)
-    throw new InvalidArgumentError('It is stale, violations, or both with a comma between.')
+    throw new InvalidArgumentError('Must be stale, violations, or stale,violations.')
   return [...new Set(known)]
 }

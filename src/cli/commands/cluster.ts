@@ -14,8 +14,8 @@ export function addCluster(program: Program): void {
     .addHelpText(
       'after',
       `
-Stop the service first. All is done in one transaction: after an interruption run it again. Run again later, it does
-nothing, or distributes what an upgrade has added. 10 million rows take some minutes.
+Stop the service first. It is all one transaction: if interrupted, run it again. Run again later, it does
+nothing, or distributes what an upgrade has added. 10 million rows take a few minutes.
 
 Example:
   DATABASE_URL=postgresql://pricewell@coordinator/pricewell pricewell cluster distribute`,
@@ -26,7 +26,7 @@ Example:
       const tables = await distributeHere((name) => {
         if (!options.json) console.error(`  ${name}`)
       })
-      const done = tables.length === 0 ? 'Everything is distributed already.' : 'Distributed.'
+      const done = tables.length === 0 ? 'Everything is already distributed.' : 'Distributed.'
       answer(options, { tables }, `${done} See \`pricewell cluster status\`.`)
     })
   cluster
@@ -34,7 +34,7 @@ Example:
     .description('Shows the nodes, what each holds, and the largest accounts.')
     .addHelpText(
       'after',
-      '\nIt counts the rows of up to 50 accounts, those of the largest shards.\n\nExample:\n  pricewell cluster status',
+      '\nCounts the rows of up to 50 accounts, those with the largest shards.\n\nExample:\n  pricewell cluster status',
     )
     .action(async (_options, command) => {
       const options = command.optsWithGlobals()

@@ -6,7 +6,7 @@ const shells = ['bash', 'zsh', 'fish'] as const
 export function addCompletion(program: Program): void {
   program
     .command('completion')
-    .description('Writes a script that makes a shell complete commands, options and their words.')
+    .description('Writes a script that makes a shell complete commands, options and their values.')
     .addArgument(new Argument('<shell>', 'which shell').choices(shells))
     .addHelpText(
       'after',

@@ -16,11 +16,9 @@ interface DeleteOptions extends Shared {
 export function addDelete(program: Program): void {
   program
     .command('delete')
-    .description('Deletes what was loaded, by its keys. It asks before.')
+    .description('Deletes what was loaded, by key. It asks first.')
     .addArgument(
-      new Argument('<kind>', 'what the keys are of').choices(
-        Object.keys(deletions) as DeletionKind[],
-      ),
+      new Argument('<kind>', 'what to delete').choices(Object.keys(deletions) as DeletionKind[]),
     )
     .argument('[key...]', 'the keys')
     .option('--file <file>', 'a file with a key on each line, or a JSON array of keys (.json)')
@@ -29,7 +27,7 @@ export function addDelete(program: Program): void {
       'after',
       `
 The keys are what an export shows: ${keysOfKinds}.
-A key that is not there is no error. Products that a price list holds are refused: \`remove\` them first.
+A missing key is not an error. Products that a price list holds are refused: \`remove\` them first.
 
 Examples:
   pricewell delete promotions 'Black Friday'
@@ -52,12 +50,12 @@ type Key = string | number
 
 /** The keys from the command line or the file. Throws UsageFault. */
 function readKeys(kind: DeletionKind, given: string[], { file }: DeleteOptions): Key[] {
-  if (given.length > 0 === (file !== undefined)) throw new UsageFault('Say keys, or --file.')
+  if (given.length > 0 === (file !== undefined)) throw new UsageFault('Give either keys or --file.')
   const texts = file === undefined ? given : readLines(file)
   if (texts.length === 0) throw new UsageFault(`${file} has no keys.`)
   if (!deletions[kind].isId) return texts.map(String)
   return texts.map((text) => {
-    if (!/^\d+$/.test(String(text))) throw new UsageFault(`"${text}" is no id of ${kind}.`)
+    if (!/^\d+$/.test(String(text))) throw new UsageFault(`"${text}" is not an id of ${kind}.`)
     return Number(text)
   })
 }
@@ -68,7 +66,7 @@ function readLines(file: string): Key[] {
     return text.split(/\r?\n/).filter((line) => line !== '')
   const keys = parse(file, text)
   if (Array.isArray(keys)) return keys
-  throw new UsageFault(`${file} is no JSON array of keys.`)
+  throw new UsageFault(`${file} is not a JSON array of keys.`)
 }
 
 function readText(file: string): string {
@@ -83,7 +81,7 @@ function parse(file: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new UsageFault(`${file} is no JSON: ${(error as Error).message}`)
+    throw new UsageFault(`${file} is not valid JSON: ${(error as Error).message}`)
   }
 }
 
@@ -98,7 +96,7 @@ async function confirm(
   const question = `Delete ${countOf(kind, count)} at ${serviceUrl(url)}? (yes/no) `
   const said = await prompt.ask(question).finally(prompt.close)
   if (!/^y(es)?$/i.test(said.trim()))
-    throw new UsageFault('Nothing was deleted. Answer yes, or say --yes.')
+    throw new UsageFault('Nothing was deleted. Answer yes, or use --yes.')
 }
 
 interface Counts {
@@ -140,7 +138,7 @@ function withKeys(fault: unknown, keys: readonly Key[]): unknown {
 }
 
 function told(kind: DeletionKind, { deleted, absent }: Counts): string {
-  const missing = absent > 0 ? ` ${number(absent)} not there.` : ''
+  const missing = absent > 0 ? ` ${number(absent)} not found.` : ''
   return `${countOf(kind, deleted)} deleted.${missing}`
 }
 

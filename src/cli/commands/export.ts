@@ -15,11 +15,11 @@ export function addExport(program: Program): void {
     .addArgument(
       new Argument('<kind>', 'what to write').choices(Object.keys(collections) as CollectionKind[]),
     )
-    .option('-o, --output <file>', 'where to, compressed if it ends in .gz; else standard output')
+    .option('-o, --output <file>', 'the file, compressed if it ends in .gz; else standard output')
     .addOption(
       new Option(
         '--format <format>',
-        'else what the end of the file says, else csv (on standard output with --json: ndjson)',
+        'else by the file extension, else csv (on standard output with --json: ndjson)',
       ).choices([...(['csv', 'ndjson'] as const)]),
     )
     .option('--list <name>', 'the price list of prices and dynamic-attributes')
@@ -27,8 +27,8 @@ export function addExport(program: Program): void {
     .addHelpText(
       'after',
       `
-Rows of over 1 MB, and promotions that name a price list or a column which is there no more, cannot be loaded again.
-A file of over 10,000,000 rows is loaded in parts.
+Rows over 1 MB, and promotions that name a price list or column that no longer exists, cannot be loaded again.
+Split a file of over 10,000,000 rows to load it.
 
 Example:
   pricewell export prices --list 'Retail 2026' -o prices.csv.gz`,
@@ -71,16 +71,16 @@ function rejectMisuse(
   { list, date }: { list?: string | undefined; date?: string | undefined },
 ): void {
   const { ofList } = collections[kind]
-  if (ofList && list === undefined) throw new UsageFault(`Say with --list whose ${kind}.`)
-  if (!ofList && list !== undefined) throw new UsageFault(`--list has no meaning for ${kind}.`)
+  if (ofList && list === undefined) throw new UsageFault(`Name the price list of ${kind}: --list.`)
+  if (!ofList && list !== undefined) throw new UsageFault(`--list does not apply to ${kind}.`)
   if (kind !== 'prices' && date !== undefined)
-    throw new UsageFault(`--date has no meaning for ${kind}.`)
+    throw new UsageFault(`--date does not apply to ${kind}.`)
 }
 
 function formatOf({ output, json }: Shared & { output?: string | undefined }): Format {
   if (output !== undefined && /\.json(\.gz)?$/i.test(output))
     throw new UsageFault(
-      `${output}: rows are written as .csv or .ndjson; name it so, or say --format.`,
+      `${output}: rows are written as .csv or .ndjson; rename it, or use --format.`,
     )
   const isNdjson = output === undefined ? json : /\.(ndjson|jsonl)(\.gz)?$/i.test(output)
   return isNdjson ? 'ndjson' : 'csv'

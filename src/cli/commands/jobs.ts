@@ -40,7 +40,7 @@ async function lastJobs({ GET }: PricewellClient, status: Job['status'] | undefi
 export function addWait(program: Program): void {
   program
     .command('wait')
-    .description('Follows a background job to its end. Fails with 1 unless its work is done.')
+    .description('Follows a background job to its end. Exits with 1 unless it succeeds.')
     .argument('<id>', 'the id of the job', idShownBy('pricewell jobs'))
     .addHelpText('after', '\nExample:\n  pricewell wait 7 && echo published')
     .action(async (id, _options, command) => {
@@ -66,7 +66,7 @@ export async function followJob(client: PricewellClient, id: number, options: Sh
 export function addCancel(program: Program): void {
   program
     .command('cancel')
-    .description('Ends a background job that waits or runs. Nothing of it is written.')
+    .description('Cancels a waiting or running background job. None of it is written.')
     .argument('<id>', 'the id of the job', idShownBy('pricewell jobs'))
     .addHelpText('after', '\nExample:\n  pricewell cancel 7')
     .action(async (id, _options, command) => {
@@ -74,7 +74,7 @@ export function addCancel(program: Program): void {
       const { data } = await openClient(options).POST('/api/v1/jobs/{id}/cancel/', {
         params: { path: { id } },
       })
-      answer(options, data, `Job ${id} is cancelled. Nothing of it was written.`)
+      answer(options, data, `Job ${id} is cancelled. None of it was written.`)
     })
 }
 
@@ -83,7 +83,7 @@ export function idShownBy(command: string): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
-      throw new InvalidArgumentError(`It is a whole number, as \`${command}\` shows it.`)
+      throw new InvalidArgumentError(`Must be a whole number, as shown by \`${command}\`.`)
     return value
   }
 }

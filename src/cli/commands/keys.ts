@@ -21,7 +21,7 @@ export function addKeys(program: Program): void {
     })
   keys
     .command('create')
-    .description('Makes an API key and shows it once.')
+    .description('Creates an API key and shows it once.')
     .argument('<name>', 'what the key is for')
     .requiredOption('--scopes <scopes>', `what it allows: ${scopes.join(', ')}`, readScopes)
     .option('--expires <time>', 'a day, or a day and time; in a year when left out')
@@ -40,11 +40,11 @@ Example:
       })
       if (data.key === undefined) throw new Failed(lost(data.id))
       const lines = `id       ${data.id}\nexpires  ${data.expires_at}\nkey      ${data.key}`
-      answer(options, data, `${lines}  (shown this once)`)
+      answer(options, data, `${lines}  (shown only once)`)
     })
   keys
     .command('revoke')
-    .description('Ends an API key within 10 seconds.')
+    .description('Revokes an API key within 10 seconds.')
     .argument('<id>', 'the id of the key', idShownBy('pricewell keys'))
     .addHelpText('after', '\nExample:\n  pricewell keys revoke 7')
     .action(async (id, _options, command) => {
@@ -73,10 +73,10 @@ export const scopes: Schemas['Scope'][] = ['read', 'plan', 'write', 'override', 
 export function readScopes(text: string): Schemas['Scope'][] {
   const named = text.split(',').map((name) => scopes.find((scope) => scope === name.trim()))
   if (named.includes(undefined))
-    throw new InvalidArgumentError(`Name some of ${scopes.join(', ')}, with commas between.`)
+    throw new InvalidArgumentError(`Must be any of ${scopes.join(', ')}, separated by commas.`)
   return named.filter((scope) => scope !== undefined)
 }
 
 /** The request was retried, and a stored response holds no key. */
 const lost = (id: number) =>
-  `The key was made, but the answer with it was lost. Revoke it (\`pricewell keys revoke ${id}\`) and make another.`
+  `The key was created, but the response with it was lost. Revoke it (\`pricewell keys revoke ${id}\`) and create another.`

@@ -15,7 +15,7 @@ export function addLists(program: Program): void {
   program
     .command('lists')
     .description(`Shows the price lists, ${number(listsMax)} at most.`)
-    .option('--search <text>', 'only lists whose name contains this, in any case')
+    .option('--search <text>', 'only lists whose name contains this, ignoring case')
     .addHelpText('after', '\nExample:\n  pricewell lists --search 2026')
     .action(async (_options, command) => {
       const { search, ...options } = command.optsWithGlobals()
@@ -48,7 +48,7 @@ function listed(list: Schemas['PriceList']): TableRow {
 export function addCreateList(program: Program): void {
   program
     .command('create-list')
-    .description('Makes a price list. `load rows` or `sync` gives it products and publishes it.')
+    .description('Creates a price list. `load rows` or `sync` gives it products and publishes it.')
     .argument('<name>', 'the name of the price list')
     .requiredOption('--from <day>', 'the first day on which it is valid')
     .requiredOption('--to <day>', 'the last day')
@@ -58,8 +58,8 @@ export function addCreateList(program: Program): void {
     .option('--filter <column=value>', 'only these products; may be repeated', condition)
     .option('--calendar', 'it has a price for each of the 365 days from the first')
     .option('--currency <code>', 'such as EUR')
-    .option('--decimals <number>', 'the decimals that prices round to; 6 when left out', digits)
-    .option('--hide-unpriced', 'prices that were never set are left out of what is read')
+    .option('--decimals <number>', 'the decimals prices are rounded to; 6 when left out', digits)
+    .option('--hide-unpriced', 'leaves prices that were never set out of reads')
     .option('--guardrail <name=limit>', 'a limit for changes; may be repeated', oneGuardrail)
     .addHelpText(
       'after',
@@ -76,7 +76,7 @@ Example:
       const body = await readSettings(client, name, options)
       const { data } = await client.POST('/api/v1/price_list/bulk_create/', { body: [body] })
       const [made] = data
-      answer(options, made, `The price list "${name}" is made, id ${made?.id}.`)
+      answer(options, made, `Price list "${name}" created, id ${made?.id}.`)
     })
 }
 
@@ -124,7 +124,9 @@ function oneGuardrail(text: string, earlier: Schemas['Guardrails'] = {}): Schema
   const name = guardrailNames.find((one) => one === given)
   if (name === 'no_zero' && limit === 'true') return { ...earlier, no_zero: true }
   if (!name || name === 'no_zero' || !/^-?\d+(\.\d+)?$/.test(limit))
-    throw new InvalidArgumentError('It is a guardrail and its limit, like min_price=1 or no_zero.')
+    throw new InvalidArgumentError(
+      'Must be a guardrail and its limit, such as min_price=1 or no_zero.',
+    )
   return { ...earlier, [name]: Number(limit) }
 }
 
@@ -133,7 +135,7 @@ export function addSync(program: Program): void {
     .command('sync')
     .description('Makes a price list match the catalog and its filters, and publishes it.')
     .argument('<list>', 'the name of the price list')
-    .option('--plan', 'write nothing but a plan, which `apply` applies')
+    .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
     .addHelpText('after', "\nExample:\n  pricewell sync 'Retail 2026' --plan")
     .action(async (list, _options, command) => {

@@ -26,38 +26,31 @@ export function addLoad(program: Program): void {
     .option('--list <name>', 'the price list of rows, prices and dynamic-attributes')
     .option(
       '--rejects <file>',
-      'where the rejected rows of a file are written, each with what is wrong; - is standard output',
+      'where to write the rejected rows of a file, each with its error; - is standard output',
     )
-    .option('--job', 'have a background job load it, which goes on when this command is ended')
-    .option(
-      '--plan',
-      'write nothing but a plan, which `apply` applies: of rows, prices, promotions',
-    )
-    .option('--note <text>', 'why, for the log: of rows, prices, promotions')
+    .option('--job', 'have a background job load it, which continues if this command ends')
+    .option('--plan', 'only make a plan, which `apply` applies (rows, prices, promotions)')
+    .option('--note <text>', 'why, for the log (rows, prices, promotions)')
     .option('--override <reason>', 'lets prices pass the guardrails; needs the scope override')
-    .option('--skip-stale', 'leaves stale rows out: of prices, competitor-prices')
+    .option('--skip-stale', 'leaves stale rows out (prices, competitor-prices)')
     .addOption(
       new Option('--format <format>', 'of standard input; csv when left out').choices([
         ...(['csv', 'ndjson'] as const),
       ]),
     )
-    .option('--rows <number>', 'refuses a file that has not this many rows', wholeNumber)
-    .option(
-      '--delimiter <character>',
-      'what separates the columns; tab is a name for it',
-      character,
-    )
+    .option('--rows <number>', 'refuses a file with any other number of rows', wholeNumber)
+    .option('--delimiter <character>', 'what separates the columns; tab for a tab', character)
     .option('--decimal-comma', 'decimals have a comma, as in 1.234,50')
     .option('--column <from=to>', "the file's and the service's name; may be repeated", oneColumn)
     .option('--without <column>', 'leaves a column of the file out; may be repeated', oneMore)
     .addHelpText(
       'after',
       `
-Rows are products (code and extensions) that are added to the price list; the job that adds many is followed, and so is
-that of --job, or of a file that is large for the service: it goes on when the command is ended, and \`wait\` follows it.
-After a load that broke off, run it again: what is there already is set to what the file says, and never doubled.
-A refused file does not keep the others from being loaded. Standard input must end with a line feed: a program that
-fails in the middle leaves a part of a line, or --rows finds that rows are missing, and then nothing is loaded.
+Rows are products (code and extensions) to add to the price list. A job does the work for many rows, with --job, and
+for files that are large for the service; the command follows it. If the command ends, the job continues: see \`wait\`.
+If a load breaks off, run it again: existing rows are set to what the file says, never duplicated.
+A refused file does not keep the others from being loaded. Standard input must end with a line feed: if a program
+fails midway, its last line is cut off or --rows finds that rows are missing, and then nothing is loaded.
 
 Examples:
   pricewell load sales 2026-*.csv.gz
@@ -174,7 +167,7 @@ function describeRefused(
     ...errors.slice(0, shownMax).map((error) => printable(`  ${place(error)}${error.message}`)),
     ...(more > 0 && errors.length > 0 ? [`  and ${number(more)} more`] : []),
     ...(rejects && rejects !== '-'
-      ? [`${rejects} has the rejected rows, each with what is wrong.`]
+      ? [`${rejects} has the rejected rows, each with its error.`]
       : []),
     ...advice(type, errors),
   ].join('\n')
@@ -184,16 +177,16 @@ const delimiters = { semicolons: "';'", tabs: 'tab', pipes: "'|'" }
 
 /** Suggests options that make the file acceptable. */
 function advice(type: string, errors: BadCell[]): string[] {
-  if (type === 'stale-rows') return ['Say --skip-stale to leave them out.']
-  if (type === 'guardrail-violated') return ["Say --override '<reason>' to let them pass."]
+  if (type === 'stale-rows') return ['Use --skip-stale to leave them out.']
+  if (type === 'guardrail-violated') return ["Use --override '<reason>' to let them pass."]
   const unknown = errors.find(({ code, line }) => code === 'unknown_key' && line !== undefined)
   if (!unknown) return []
   const [, named] = /separated by commas, not by (\w+)/.exec(unknown.message) ?? []
   const delimiter = delimiters[named as keyof typeof delimiters]
   if (delimiter)
-    return [`Say --delimiter ${delimiter}, and --decimal-comma if decimals have a comma.`]
+    return [`Use --delimiter ${delimiter}, and --decimal-comma if decimals have a comma.`]
   return [
-    'Say --column FROM=TO for a column with another name, --without NAME to leave it out; `pricewell schema add` adds one to the catalog.',
+    'Use --column FROM=TO for a column with another name, --without NAME to leave it out; `pricewell schema add` adds one to the catalog.',
   ]
 }
 

@@ -7,17 +7,17 @@ export function addLogin(program: Program): void {
   program
     .command('login')
     .description(
-      'Gets a token, valid for 24 hours, and keeps it (not the password) for the other commands.',
+      'Gets a token, valid for 24 hours, and saves it (not the password) for the other commands.',
     )
     .option('--email <email>', 'else PRICEWELL_EMAIL, or it is asked for')
     .option(
       '--password <password>',
-      'seen by whoever lists processes; else PRICEWELL_PASSWORD, or it is asked for',
+      'visible in process lists; else PRICEWELL_PASSWORD, or it is asked for',
     )
     .addHelpText(
       'after',
       `
-What is missing is asked for, or read from standard input, a line each.
+Anything missing is asked for, or read from standard input, one per line.
 
 Examples:
   pricewell login --url https://prices.example.com
@@ -29,14 +29,14 @@ Examples:
       const credentials = await readCredentials(options)
       await logIn(url, credentials)
       const { email } = credentials
-      answer(options, { url, email }, `Logged in at ${url} as ${email}; kept in ${loginFile()}.`)
+      answer(options, { url, email }, `Logged in at ${url} as ${email}; saved in ${loginFile()}.`)
     })
 }
 
 export function addLogout(program: Program): void {
   program
     .command('logout')
-    .description('Forgets the login. Its token ends by itself, within a day.')
+    .description('Forgets the login. Its token expires within a day.')
     .addHelpText('after', '\nExample:\n  pricewell logout')
     .action((_options, command) => {
       const login = forgetLogin()

@@ -10,7 +10,7 @@ export function addPassword(program: Program): void {
     .addHelpText(
       'after',
       `
-Both passwords are asked for, or read from standard input, a line each. The new one has at least 12 characters.
+Both passwords are asked for, or read from standard input, one per line. The new one needs at least 12 characters.
 
 Examples:
   pricewell password
@@ -22,7 +22,7 @@ Examples:
       const body = await readPasswords()
       await client.POST('/api/v1/users/change_password/', { body })
       await keepLogin(serviceUrl(options.url), body.new_password)
-      answer(options, { changed: true }, 'The password is changed.')
+      answer(options, { changed: true }, 'Password changed.')
     })
 }
 

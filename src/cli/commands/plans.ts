@@ -22,9 +22,9 @@ export function addPlans(program: Program): void {
   program
     .command('plans')
     .description(
-      `Shows the last ${plansShown} plans: bulk writes to look at before they are applied.`,
+      `Shows the last ${plansShown} plans: bulk writes to review before they are applied.`,
     )
-    .addOption(new Option('--status <status>', 'only plans of this status').choices(statuses))
+    .addOption(new Option('--status <status>', 'only plans with this status').choices(statuses))
     .option('--list <name>', 'only plans for this price list')
     .addHelpText('after', '\nExample:\n  pricewell plans --status open')
     .action(async (_options, command) => {
@@ -68,7 +68,7 @@ function listed(plan: Schemas['Plan']): TableRow {
 export function addPlan(program: Program): void {
   program
     .command('plan')
-    .description('Shows what a plan would do: in numbers, and its largest changes.')
+    .description('Shows what a plan would do: totals and the largest changes.')
     .argument('<id>', 'the id of the plan', idShownBy('pricewell plans'))
     .addOption(new Option('--action <action>', 'only rows with this action').choices(actions))
     .addOption(
@@ -126,7 +126,7 @@ function changedFields(before: Promotion, after: Promotion): TableRow {
 export function addDiscard(program: Program): void {
   program
     .command('discard')
-    .description('Discards a plan that is open or scheduled: it cannot be applied any more.')
+    .description('Discards an open or scheduled plan: it can no longer be applied.')
     .argument('<id>', 'the id of the plan', idShownBy('pricewell plans'))
     .addHelpText('after', '\nExample:\n  pricewell discard 3')
     .action(async (id, _options, command) => {

@@ -11,14 +11,18 @@ export function addPosition(program: Program): void {
       'Writes the prices of a list with margins, competitors and sales as CSV or NDJSON.',
     )
     .argument('<list>', 'the name of the price list')
-    .option('-o, --output <file>', 'where to, compressed if it ends in .gz; else standard output')
+    .option('-o, --output <file>', 'the file, compressed if it ends in .gz; else standard output')
     .option('--date <day>', 'one day of a calendar list; all its days when left out')
-    .option('--above <percent>', 'only prices over this above the cheapest competitor', percent)
+    .option(
+      '--above <percent>',
+      'only prices more than this above the cheapest competitor',
+      percent,
+    )
     .option('--margin-above <percent>', 'only prices with a margin over this', percent)
     .addHelpText(
       'after',
       `
-Competitors and sales of the last 30 days count. Both options look at the price after today's promotions: active_price
+Competitors and sales of the last 30 days count. Both options use the price after today's promotions: active_price
 and active_margin in the file.
 
 Examples:
@@ -71,6 +75,6 @@ async function* buffers(chunks: Chunks): AsyncGenerator<Buffer> {
 }
 
 function percent(text: string): number {
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It is a number, like 10.')
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Must be a number, such as 10.')
   return Number(text)
 }

@@ -11,14 +11,14 @@ type PriceRow = Schemas['PriceRow']
 export function addPrices(program: Program): void {
   program
     .command('prices')
-    .description('Reads the prices of a product in a price list: of every row that matches.')
+    .description('Reads the prices of a product in a price list, for every matching row.')
     .argument('<list>', 'the name of the price list')
     .argument('<code>', 'the product code')
     .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
     .option('--dimension <name>', 'only this price dimension; all of the list when left out')
-    .option('--date <day>', 'the day to read of a calendar list; today when left out')
+    .option('--date <day>', 'the day to read in a calendar list; today when left out')
     .option('--promotion-date <day>', 'the day of the promotions; today when left out')
-    .option('--as-of <moment>', 'as it was at a revision, or at a day and time')
+    .option('--as-of <moment>', 'as of a revision, or of a day and time')
     .option('--require-valid', 'fails if the list is not valid on that day')
     .addHelpText(
       'after',
@@ -50,14 +50,12 @@ export function addPrices(program: Program): void {
 export function addHistory(program: Program): void {
   program
     .command('history')
-    .description(
-      'Shows the prices of a product in a price list over time: of every row that matches.',
-    )
+    .description('Shows the prices of a product in a price list over time, for every matching row.')
     .argument('<list>', 'the name of the price list')
     .argument('<code>', 'the product code')
     .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
     .option('--dimension <name>', 'only this price dimension; all of the list when left out')
-    .option('--date <day>', 'the day to read of a calendar list; today when left out')
+    .option('--date <day>', 'the day to read in a calendar list; today when left out')
     .addHelpText('after', "\nExample:\n  pricewell history 'Retail 2026' 85123A --dimension retail")
     .action(async (list, code, _options, command) => {
       const options = command.optsWithGlobals()
@@ -160,7 +158,7 @@ function columns(row: PriceRow): TableRow {
 export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('It is a name and a value, like country=France.')
+    throw new InvalidArgumentError('Must be a name and a value, such as country=France.')
   return { ...earlier, [name]: value }
 }
 
@@ -176,7 +174,7 @@ async function readCast({ GET }: PricewellClient): Promise<Cast> {
     const column = extensions.find((extension) => extension.name === name)
     if (!column) {
       const names = extensions.map((extension) => extension.name).join(', ') || 'none'
-      throw new UsageFault(`There is no extension "${name}"; there are: ${names}.`)
+      throw new UsageFault(`There is no extension "${name}"; available: ${names}.`)
     }
     return castTo(column.type, text)
   }

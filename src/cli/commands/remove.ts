@@ -20,12 +20,12 @@ interface RemoveOptions extends Shared, SaidOfChange {
 export function addRemove(program: Program): void {
   program
     .command('remove')
-    .description('Removes products from a price list: all rows of these codes, or those of a file.')
+    .description('Removes products from a price list: all rows of these codes, or those in a file.')
     .argument('<list>', 'the name of the price list')
     .argument('[code...]', 'product codes')
     .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
     .option('--file <file>', 'code and extensions: CSV, NDJSON or JSON, such as an export')
-    .option('--plan', 'remove nothing but make a plan, which `apply` applies')
+    .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
     .option('--override <reason>', 'lets it pass the guardrails; needs the scope override')
     .addHelpText(
@@ -51,9 +51,9 @@ Examples:
 
 function rejectMisuse(codes: string[], { file, where }: RemoveOptions): void {
   if (codes.length === 0 && file === undefined)
-    throw new UsageFault('Say which products: codes, or --file.')
-  if (codes.length > 0 && file !== undefined) throw new UsageFault('Say either codes or --file.')
-  if (file !== undefined && where) throw new UsageFault('--where has no meaning for a file.')
+    throw new UsageFault('Name the products: codes or --file.')
+  if (codes.length > 0 && file !== undefined) throw new UsageFault('Give either codes or --file.')
+  if (file !== undefined && where) throw new UsageFault('--where does not apply to a file.')
 }
 
 /** The number of rows removed, or the plan. */
@@ -89,7 +89,7 @@ async function findProducts(
   const names = extensions.map(({ name }) => name)
   const unknown = Object.keys(where).find((name) => !names.includes(name))
   if (unknown !== undefined)
-    throw new UsageFault(`There is no extension "${unknown}"; there are: ${names.join(', ')}.`)
+    throw new UsageFault(`There is no extension "${unknown}"; available: ${names.join(', ')}.`)
   const found: Product[] = []
   for (const code of codes) {
     const rows = await rowsOfCode(client, code)

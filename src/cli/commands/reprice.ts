@@ -16,7 +16,7 @@ type Weekday = NonNullable<NonNullable<Input['dates']>['days_of_week']>[number]
 export function addReprice(program: Program): void {
   program
     .command('reprice')
-    .description('Plans new prices of a price list by a formula. Nothing is written but the plan.')
+    .description('Plans new prices for a price list by a formula. Only the plan is written.')
     .argument('<list>', 'the name of the price list')
     .requiredOption('--formula <formula>', 'what the new price is')
     .option('--filter <column=value>', 'only these products; may be repeated', condition)
@@ -26,13 +26,13 @@ export function addReprice(program: Program): void {
     .option('--days <names>', 'only these days of the week, as in sat,sun')
     .option(
       '--decimals <number>',
-      'the decimals that prices round to; those of the list when left out, 2 if it has 6',
+      'the decimals prices are rounded to; those of the list when left out, 2 if it has 6',
       digits,
     )
     .option('--note <text>', 'why, for the log')
     .addHelpText(
       'after',
-      "\nA formula has Price, COSTS, costs by letter or \"name\", COMP_MIN, COMP_MAX, COMP_AVG, COMP_MEDIAN, COMP_COUNT, SALES_QTY,\nSALES_REVENUE, SALES_AVG, and MIN, MAX, IFNULL, ROUND, CEILING, FLOOR, ENDING and IF(a < b, then, otherwise).\n\nExamples:\n  pricewell reprice 'Retail 2026' --formula '= ENDING(COSTS / 0.6, 0.99)' --filter country=France\n  pricewell reprice 'Rooms' --formula '= 120' --from 2026-07-01 --to 2026-08-31 --days fri,sat",
+      "\nFormulas use Price, COSTS, costs by letter or \"name\", COMP_MIN, COMP_MAX, COMP_AVG, COMP_MEDIAN, COMP_COUNT, SALES_QTY,\nSALES_REVENUE, SALES_AVG, and MIN, MAX, IFNULL, ROUND, CEILING, FLOOR, ENDING and IF(a < b, then, otherwise).\n\nExamples:\n  pricewell reprice 'Retail 2026' --formula '= ENDING(COSTS / 0.6, 0.99)' --filter country=France\n  pricewell reprice 'Rooms' --formula '= 120' --from 2026-07-01 --to 2026-08-31 --days fri,sat",
     )
     .action(async (list, _options, command) => {
       const options = command.optsWithGlobals()
@@ -89,7 +89,7 @@ function readDates(given: {
   const { from, to, days } = given
   if (from === undefined && to === undefined && days === undefined) return undefined
   if (from === undefined || to === undefined)
-    throw new UsageFault('Say the first and the last day: --from and --to.')
+    throw new UsageFault('Name the first and the last day: --from and --to.')
   // The service refuses other names.
   return { from, to, ...(days !== undefined && { days_of_week: days.split(',') as Weekday[] }) }
 }
@@ -101,7 +101,7 @@ type Conditions = Record<string, string[]>
 export function condition(text: string, earlier: Conditions = {}): Conditions {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('It is a column and a value, like country=France.')
+    throw new InvalidArgumentError('Must be a column and a value, such as country=France.')
   return { ...earlier, [name]: [...(earlier[name] ?? []), value] }
 }
 
@@ -110,7 +110,7 @@ export const oneMore = (text: string, earlier: string[] = []): string[] => [...e
 
 /** Parses a number of decimals, 0 to 6. Throws InvalidArgumentError. */
 export function digits(text: string): number {
-  if (!/^[0-6]$/.test(text)) throw new InvalidArgumentError('It is a number from 0 to 6.')
+  if (!/^[0-6]$/.test(text)) throw new InvalidArgumentError('Must be a number from 0 to 6.')
   return Number(text)
 }
 

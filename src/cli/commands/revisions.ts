@@ -94,9 +94,9 @@ export function addRevert(program: Program): void {
         .argParser(revisionNumber)
         .conflicts('revision'),
     )
-    .option('--skip', 'leaves out what was changed again since, instead of undoing nothing')
+    .option('--skip', 'leaves out what has changed again since, instead of undoing nothing')
     .option('--void', 'marks what was undone as a mistake')
-    .option('--plan', 'undo nothing but make a plan, which `apply` applies')
+    .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
     .addHelpText(
       'after',
@@ -126,7 +126,7 @@ async function revert(
 ): Promise<Schemas['Plan'] | Result> {
   const { revision, to, skip, void: isVoid, plan, note } = options
   if (revision === undefined && to === undefined)
-    throw new UsageFault('Say what to undo: --revision or --to.')
+    throw new UsageFault('Name what to undo: --revision or --to.')
   const { data } = await client.POST('/api/v1/price_list/{id}/revert/', {
     params: {
       path: { id: await findList(client, name) },
@@ -150,11 +150,11 @@ type Result = Schemas['RevertResult']
 function told({ revision, priced, added, removed, skipped }: Result): string {
   if (priced + added + removed === 0 && skipped === 0) return 'There was nothing to undo.'
   const left = skipped > 0 ? `, ${number(skipped)} left out` : ''
-  return `Revision ${revision}: ${number(priced)} prices as before, ${number(added)} rows back, ${number(removed)} rows gone${left}.`
+  return `Revision ${revision}: ${number(priced)} prices restored, ${number(added)} rows added, ${number(removed)} rows removed${left}.`
 }
 
 function revisionNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text))
-    throw new InvalidArgumentError('It is a number, as `pricewell log` shows it.')
+    throw new InvalidArgumentError('Must be a number, as shown by `pricewell log`.')
   return Number(text)
 }

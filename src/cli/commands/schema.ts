@@ -67,7 +67,7 @@ function addDeclaration(schema: SchemaCommand, declaration: Declaration): void {
     .description(description)
     .option(
       '--extension <name[:type]>',
-      'identifies a row beside the code; may be repeated',
+      'identifies a row along with the code; may be repeated',
       oneColumn,
     )
     .option('--attribute <name[:type]>', 'describes a code; may be repeated', oneColumn)
@@ -103,16 +103,18 @@ function oneColumn(text: string, earlier: ColumnInput[] = []): ColumnInput[] {
   const [, name = text, given = 'string'] = /^(.*):([^:]*)$/s.exec(text) ?? []
   const type = types.find((one) => one === given)
   if (!type || name === '')
-    throw new InvalidArgumentError(`It is a name, or a name and a type: ${types.join(', ')}.`)
+    throw new InvalidArgumentError(`Must be a name, or a name and a type: ${types.join(', ')}.`)
   return [...earlier, { name, type }]
 }
 
 function addCompetitors(schema: SchemaCommand): void {
   schema
     .command('competitor-prices')
-    .description('Sets the columns of the catalog that say which product a competitor price is of.')
+    .description(
+      'Sets the columns of the catalog that say which product a competitor price is for.',
+    )
     .argument('<column...>', 'code, attributes, extensions')
-    .option('--dated', 'a competitor price may be that of a day (departure_date)')
+    .option('--dated', 'a competitor price may be for one day (departure_date)')
     .addHelpText('after', '\nExample:\n  pricewell schema competitor-prices code country')
     .action(async (columns, { dated }, command) => {
       const options: Shared = command.optsWithGlobals()
@@ -155,7 +157,7 @@ function described(kind: string, { name, type, letter, values }: Column): TableR
 }
 
 function competitorText(schema: Competitors | undefined, catalog: Catalog): string {
-  if (!schema) return 'There is no schema of competitor prices yet.'
+  if (!schema) return 'There is no competitor schema yet.'
   const types = new Map<string, string>(
     [...catalog.attributes, ...catalog.extensions].map(({ name, type }) => [name, type]),
   )

@@ -36,7 +36,7 @@ function addAdd(users: Users): void {
     .addHelpText(
       'after',
       `
-write includes plan, and plan includes read; admin looks after users and keys.
+write includes plan, and plan includes read; admin manages users and keys.
 
 Example:
   pricewell users add ben@acme.example --scopes read`,
@@ -54,7 +54,7 @@ function addChanges(users: Users): void {
     .command('scopes')
     .description('Changes what a user may do.')
     .argument('<user>', 'the id or the e-mail of the user', readUser)
-    .argument('<scopes>', `those that the user has from now on: ${known.join(', ')}`, readScopes)
+    .argument('<scopes>', `what the user may do from now on: ${known.join(', ')}`, readScopes)
     .addHelpText('after', '\nExample:\n  pricewell users scopes ben@acme.example plan')
     .action(async (user, scopes, _options, command) => {
       const options: Shared = command.optsWithGlobals()
@@ -65,7 +65,7 @@ function addChanges(users: Users): void {
     })
   users
     .command('reset')
-    .description('Gives a user another password, which ends the logins of the user in 10 seconds.')
+    .description("Gives a user a new password, which ends the user's logins within 10 seconds.")
     .argument('<user>', 'the id or the e-mail of the user', readUser)
     .addHelpText('after', '\nExample:\n  pricewell users reset ben@acme.example')
     .action(async (user, _options, command) => {
@@ -77,7 +77,7 @@ function addChanges(users: Users): void {
     })
   users
     .command('remove')
-    .description('Deletes a user, which ends the logins of the user in 10 seconds; keys live on.')
+    .description("Deletes a user, which ends the user's logins within 10 seconds; keys remain.")
     .argument('<user>', 'the id or the e-mail of the user', readUser)
     .addHelpText('after', '\nExample:\n  pricewell users remove ben@acme.example')
     .action(async (user, _options, command) => {
@@ -112,7 +112,7 @@ function answerPassword(options: Shared, user: Schemas['UserWithPassword']): voi
   const { id, email, password } = user
   if (password === undefined) throw new Failed(lost(id))
   const lines = `id        ${id}\ne-mail    ${email}\npassword  ${password}`
-  answer(options, user, `${lines}  (shown this once)`)
+  answer(options, user, `${lines}  (shown only once)`)
 }
 
 function row({ id, email, scopes, created_at }: Schemas['User']) {
@@ -121,4 +121,4 @@ function row({ id, email, scopes, created_at }: Schemas['User']) {
 
 /** The request was retried, and a stored response holds no password. */
 const lost = (id: number) =>
-  `It was done, but the answer with the password was lost. Make another: \`pricewell users reset ${id}\`.`
+  `It was done, but the response with the password was lost. Set another: \`pricewell users reset ${id}\`.`
