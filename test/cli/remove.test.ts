@@ -87,7 +87,7 @@ t.test('the job that removes many rows is followed', async (t) => {
 
 t.test('wrong usage is told', async (t) => {
   const { run } = await aFilledList(t)
-  t.match(await run('remove', 'L'), { code: 2, stderr: /codes, or --file/ })
+  t.match(await run('remove', 'L'), { code: 2, stderr: /codes or --file/ })
   t.match(await run('remove', 'L', 'A', '--file', 'x.csv'), { code: 2, stderr: /either/ })
   t.match(await run('remove', 'L', '--file', 'x.csv'), { code: 2, stderr: /x\.csv/ })
   t.match(await run('remove'), { code: 2 })
