@@ -9,6 +9,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged)
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Whether a JSON value is an object: no array, not null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

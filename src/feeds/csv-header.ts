@@ -2,6 +2,7 @@ import type { RowSchema } from '../contract/document.ts'
 import type { FeedColumn } from '../contract/feed.ts'
 import { ValueFault } from '../contract/json.ts'
 import { keysMax } from '../contract/json-scanner.ts'
+import { isObject } from '../contract/merge-patch.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import {
   type ErrorCode,
@@ -119,10 +120,6 @@ function put(
     place = place[key] as Record<string, unknown>
   }
   return undefined
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function findColumn(

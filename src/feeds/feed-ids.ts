@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { FeedColumn, FeedId, OpenFeed } from '../contract/feed.ts'
+import { isObject } from '../contract/merge-patch.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
@@ -41,10 +42,6 @@ export function takeIds(values: unknown[], { ids }: Ids): { rows: unknown[]; giv
   )
   const rows = values.map((value) => (isObject(value) ? withoutKeys(value, names) : value))
   return { rows, given }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Copies the row: objects after `delete` made loading a file take 50 % longer. */

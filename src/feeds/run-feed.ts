@@ -86,8 +86,7 @@ export async function runFeed(
   const errors = new SliceErrors()
   const file = await openFile(run, opened)
   const feed = withIdsOf(opened, file)
-  const source = run.rejected ? [sourceColumn] : []
-  const columns = [...feed.input, ...stagedIds(feed), ...source]
+  const columns = [...feed.input, ...stagedIds(feed), ...(run.rejected ? [sourceColumn] : [])]
   await stageRows(trx, columns, copyLines(run, feed, file, errors))
   const named = run.rejected ? stagedFaultsMax : listedMax
   const repeated = await findRepeated(trx, feed.input, feed.key, named)
