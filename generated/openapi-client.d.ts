@@ -4077,7 +4077,8 @@ export interface components {
         PlanId: components["schemas"]["Id"];
         /**
          * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-         *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+         *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+         *     list: 202 with a job whose `result` names the plan.
          */
         PlanOnly: "true" | "false";
         /**
@@ -5546,7 +5547,8 @@ export interface operations {
             query?: {
                 /**
                  * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+                 *     list: 202 with a job whose `result` names the plan.
                  */
                 plan?: components["parameters"]["PlanOnly"];
             };
@@ -5624,7 +5626,8 @@ export interface operations {
             query?: {
                 /**
                  * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+                 *     list: 202 with a job whose `result` names the plan.
                  */
                 plan?: components["parameters"]["PlanOnly"];
                 /**
@@ -5734,7 +5737,8 @@ export interface operations {
             query?: {
                 /**
                  * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+                 *     list: 202 with a job whose `result` names the plan.
                  */
                 plan?: components["parameters"]["PlanOnly"];
                 /**
@@ -5862,7 +5866,8 @@ export interface operations {
             query?: {
                 /**
                  * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+                 *     list: 202 with a job whose `result` names the plan.
                  */
                 plan?: components["parameters"]["PlanOnly"];
             };
@@ -6362,7 +6367,8 @@ export interface operations {
             query?: {
                 /**
                  * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+                 *     list: 202 with a job whose `result` names the plan.
                  */
                 plan?: components["parameters"]["PlanOnly"];
                 /**
@@ -6471,7 +6477,8 @@ export interface operations {
             query?: {
                 /**
                  * @description `true` writes only a plan, and returns it with its `Location`: all checks are made, bad rows get 400 as usual.
-                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it.
+                 *     It needs only the scope `plan`. `POST /api/v1/plans/{id}/apply/` applies it. Above 100,000 rows or cells of a
+                 *     list: 202 with a job whose `result` names the plan.
                  */
                 plan?: components["parameters"]["PlanOnly"];
             };

@@ -20,6 +20,7 @@ import {
   productFaults,
 } from '../add-products.ts'
 import { keyColumns } from '../payload.ts'
+import { answerPlan } from '../plans/enqueue-plan.ts'
 import { planAddedProducts } from '../plans/plan-moves.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
@@ -118,7 +119,10 @@ async function addStaged(
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
   const isForJob = total > backgroundThreshold && job === undefined
   if (isPlan || !isForJob) await rejectEarlierJobs(trx, account, id, job)
-  if (isPlan) return planAddedProducts(trx, list, productIds, origin)
+  if (isPlan) {
+    const plan = await planAddedProducts(trx, list, productIds, origin)
+    return answerPlan(trx, list, { origin, job }, plan)
+  }
   if (isForJob)
     return enqueueJob(trx, boss, {
       account,

@@ -34,23 +34,27 @@ export async function enqueuePlan(
 
 const applied = { 'preference-applied': 'respond-async' }
 
-interface Preference {
-  body: { payload: unknown[] }
+interface PlannedCall {
   origin: Origin
-  prefersJob: boolean
+  prefersJob?: boolean
+  /** The job that made the plan. */
+  job?: number | undefined
 }
 
 /**
- * Returns the plan or, if the client prefers a job, one that has ended with it: bad rows had to be found in the call.
+ * Returns the plan or, if it is large or the client prefers a job, a job that has ended with it: bad rows had to be
+ * found in the call. A job that made the plan starts no other.
  */
-export async function answerPlanAsPreferred(
+export async function answerPlan(
   trx: Trx,
   { account_id: account, id: priceListId }: PriceList,
-  { body: { payload }, origin, prefersJob }: Preference,
+  { origin, prefersJob = false, job }: PlannedCall,
   plan: Answer<Schemas['Plan']>,
 ): Promise<Answer<Schemas['Plan'] | Schemas['JobInfo']>> {
-  if (!prefersJob) return plan
-  const job = { account, priceListId, kind: 'make-plan', total: payload.length, origin } as const
-  const { body, headers } = await insertEndedJob(trx, { ...job, result: { plan_id: plan.body.id } })
-  return new Answer(body, { ...headers, ...applied })
+  const { id, summary } = plan.body
+  const total = summary.rows ?? 0
+  if (job !== undefined || (!prefersJob && total <= plannedAtOnceMax)) return plan
+  const ended = { account, priceListId, kind: 'make-plan', total, origin } as const
+  const { body, headers } = await insertEndedJob(trx, { ...ended, result: { plan_id: id } })
+  return new Answer(body, { ...headers, ...(prefersJob && applied) })
 }

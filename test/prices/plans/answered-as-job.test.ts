@@ -96,3 +96,33 @@ t.test('without a plan a JSON body is done at once, whatever the client prefers'
   t.notOk(done.headers['preference-applied'])
   t.match(await pricesNow(), { A: 13 })
 })
+
+t.test('a plan of more than 100,000 rows of a file is answered as a job', async (t) => {
+  const codes = Array.from({ length: 274 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'Days', is_calendar: true })
+  await addProducts(shop, 'Days', codes.map(uk))
+  const days = Array.from({ length: 365 }, (_, day) =>
+    new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10),
+  )
+  const lines = codes.flatMap((code) => days.map((day) => `${code},UK,${day},12.5\n`))
+  const plan = (rows: string[]) =>
+    shop.send(
+      'POST',
+      `${updates}?price_list_name=Days&plan=true`,
+      `code,country,date,price\n${rows.join('')}`,
+      { 'content-type': 'text/csv' },
+    )
+  t.match(await plan(lines.slice(0, 100_000)), { status: 201, body: { status: 'open' } })
+  const accepted = await plan(lines)
+  t.match(accepted, { status: 202, body: { status: 'done', progress: { total: 100_010 } } })
+  t.equal(accepted.headers.location, `/api/v1/jobs/${accepted.body.id}/`)
+  t.notOk(accepted.headers['preference-applied'])
+  const { result, kind } = (await shop.get(`/api/v1/jobs/${accepted.body.id}/`)).body
+  t.equal(kind, 'make-plan')
+  t.match((await shop.get(`/api/v1/plans/${result.plan_id}/`)).body.summary, {
+    ...{ rows: 100_010, changed: 100_010 },
+  })
+  const bad = await plan([...lines.slice(1), 'P0,UK,2026-01-01,-1\n'])
+  t.match(bad, { status: 400, body: { errors: [{ line: 100_011, code: 'range' }] } })
+})
