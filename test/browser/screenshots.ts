@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContextOptions, chromium } from 'playwright-core'
-import { demoUser } from '../../src/cli/made-up.ts'
+import { demoUser } from '../../examples/demo/made-up.ts'
 import { findBrowser } from '../helpers/browser.ts'
 
 /** Makes the pictures of the README from a running `npm run demo`: `npm exec -- node test/browser/screenshots.ts`. */

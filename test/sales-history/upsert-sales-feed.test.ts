@@ -396,7 +396,7 @@ t.test(
 t.test('real sales go in as a file and come out as they were', async (t) => {
   const account = await service.newAccount(t)
   const data = gunzipSync(
-    readFileSync(join(import.meta.dirname, '../fixtures/online-retail-2010-12.csv.gz')),
+    readFileSync(join(import.meta.dirname, '../../examples/demo/online-retail-2010-12.csv.gz')),
   )
   // Its last line names the source.
   const real: Record<string, string>[] = parse(data, { columns: true, relax_column_count: true })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import type { Schemas } from '../contract/operation.ts'
+import type { Schemas } from '../../src/contract/operation.ts'
 
 /** The rows of the shop's file in the service's format, and why others were left out. */
 export interface Shop {
@@ -26,7 +26,7 @@ interface Line {
   Country: string
 }
 
-const file = new URL('../../test/fixtures/online-retail-2010-12.csv.gz', import.meta.url)
+const file = new URL('./online-retail-2010-12.csv.gz', import.meta.url)
 
 /** Reads the sales of a gift shop. Every complete line is a sale; products and prices are derived from sales. */
 export function readShop(): Shop {

@@ -1,5 +1,5 @@
 import cliProgress from 'cli-progress'
-import { isJob, type PricewellClient, type Schemas } from '../client/index.ts'
+import { isJob, type PricewellClient, type Schemas } from '../../src/client/index.ts'
 import {
   demoAgreements,
   demoCompetitorPrices,

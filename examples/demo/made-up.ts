@@ -1,4 +1,4 @@
-import type { Schemas } from '../client/index.ts'
+import type { Schemas } from '../../src/client/index.ts'
 import type { ProductPrices, Shop } from './online-retail.ts'
 
 /** Made-up data that the demonstration needs and the shop's file lacks. */

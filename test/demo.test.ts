@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { type Operation, operations } from '../../src/contract/document.ts'
-import { expectConformant, type TestResponse } from '../helpers/conformant.ts'
-import { bodyExamples, examplePath } from '../helpers/examples.ts'
+import { type Operation, operations } from '../src/contract/document.ts'
+import { expectConformant, type TestResponse } from './helpers/conformant.ts'
+import { bodyExamples, examplePath } from './helpers/examples.ts'
 
-const demo = join(import.meta.dirname, '../../src/cli/demo.ts')
+const demo = join(import.meta.dirname, '../examples/demo/demo.ts')
 const child = spawn(process.execPath, [demo], { env: { ...process.env, PORT: '0' } })
 const output = await outputOf(child)
 const [, url = ''] = /(http:\S+)\/docs/.exec(output) ?? []
