@@ -14,7 +14,7 @@ import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 import { positionedKeyColumns, readListName } from './payload.ts'
-import { answerPlan } from './plans/enqueue-plan.ts'
+import { answerPlanOrJob } from './plans/enqueue-plan.ts'
 import { planAddedProducts } from './plans/plan-moves.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
@@ -34,7 +34,7 @@ export const addProducts: Handler<'addProducts'> = (request, { boss }) =>
       if (query.plan === 'true') {
         await rejectBusy(trx, account, list.id)
         const plan = await planAddedProducts(trx, list, productIds, origin)
-        return answerPlan(trx, list, request, plan)
+        return answerPlanOrJob(trx, list, request, plan)
       }
       if (ids.size > backgroundThreshold) {
         const job = { account, priceListId: list.id, kind: 'add-products' } as const

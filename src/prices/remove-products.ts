@@ -19,7 +19,7 @@ import {
 } from '../price-lists/queries.ts'
 import { fixedKeys } from './add-products.ts'
 import { positionedKeyColumns, readListName } from './payload.ts'
-import { answerPlan } from './plans/enqueue-plan.ts'
+import { answerPlanOrJob } from './plans/enqueue-plan.ts'
 import { planRemovedProducts } from './plans/plan-moves.ts'
 
 /**
@@ -42,7 +42,7 @@ export const removeProducts: Handler<'removeProducts'> = (request, { boss }) =>
       if (query.plan === 'true') {
         await rejectBusy(trx, account, list.id)
         const plan = await planRemovedProducts(trx, list, input, origin)
-        return answerPlan(trx, list, request, plan)
+        return answerPlanOrJob(trx, list, request, plan)
       }
       const { total, productIds } = await findNamedProducts(trx, account, input)
       if (total > backgroundThreshold) {

@@ -20,7 +20,7 @@ import {
   rejectUnpublished,
 } from '../price-lists/queries.ts'
 import { dimensionIndex } from './payload.ts'
-import { answerPlan } from './plans/enqueue-plan.ts'
+import { answerPlanOrJob } from './plans/enqueue-plan.ts'
 import { planPrices } from './plans/plan-prices.ts'
 import {
   type Cell,
@@ -92,9 +92,9 @@ async function planUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
   const { list, request, byRow, isAtOnce } = call
   const planned = isAtOnce ? await planCells(trx, call, byRow) : undefined
   if (planned?.body.summary.rows === byRow.cells.length)
-    return answerPlan(trx, list, request, planned)
+    return answerPlanOrJob(trx, list, request, planned)
   const { fresh } = await findFresh(trx, call)
-  return answerPlan(trx, list, request, await planCells(trx, call, fresh))
+  return answerPlanOrJob(trx, list, request, await planCells(trx, call, fresh))
 }
 
 async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {

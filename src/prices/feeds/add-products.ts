@@ -20,7 +20,7 @@ import {
   productFaults,
 } from '../add-products.ts'
 import { keyColumns } from '../payload.ts'
-import { answerPlan } from '../plans/enqueue-plan.ts'
+import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planAddedProducts } from '../plans/plan-moves.ts'
 import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
@@ -121,7 +121,7 @@ async function addStaged(
   if (isPlan || !isForJob) await rejectEarlierJobs(trx, account, id, job)
   if (isPlan) {
     const plan = await planAddedProducts(trx, list, productIds, origin)
-    return answerPlan(trx, list, { origin, job }, plan)
+    return answerPlanOrJob(trx, list, { origin, job }, plan)
   }
   if (isForJob)
     return enqueueJob(trx, boss, {

@@ -8,7 +8,7 @@ import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import { answerPlan } from '../plans/enqueue-plan.ts'
+import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planRemovedProducts } from '../plans/plan-moves.ts'
 import { findNamedProducts, removeAtOnce } from '../remove-products.ts'
 import { isAtOnce, productLines } from './add-products.ts'
@@ -55,7 +55,7 @@ async function removeStaged(
   if (isPlan || !isForJob) await rejectEarlierJobs(trx, account, id, job)
   if (isPlan) {
     const plan = await planRemovedProducts(trx, list, staged, origin)
-    return answerPlan(trx, list, { origin, job }, plan)
+    return answerPlanOrJob(trx, list, { origin, job }, plan)
   }
   if (isForJob) {
     const removal = { account, priceListId: id, kind: 'remove-products' } as const

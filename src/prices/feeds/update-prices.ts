@@ -8,7 +8,7 @@ import type { Trx } from '../../database/pool.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
 import { positionColumns } from '../../price-lists/position-fields.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
-import { answerPlan } from '../plans/enqueue-plan.ts'
+import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planPrices } from '../plans/plan-prices.ts'
 import { fixedKeys } from '../update-prices.ts'
 import { cellColumns, rejectFaultyCell } from '../write/cells.ts'
@@ -67,7 +67,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
           origin,
           observed_at,
         })
-        return answerPlan(trx, locked, { origin, job }, plan)
+        return answerPlanOrJob(trx, locked, { origin, job }, plan)
       }
       const { updated, written } = await writeCells(trx, locked, sql`pg_temp.feed f`)
       // For a calendar list, months are compared, not rows.

@@ -45,7 +45,7 @@ interface PlannedCall {
  * Returns the plan or, if it is large or the client prefers a job, a job that has ended with it: bad rows had to be
  * found in the call. A job that made the plan starts no other.
  */
-export async function answerPlan(
+export async function answerPlanOrJob(
   trx: Trx,
   { account_id: account, id: priceListId }: PriceList,
   { origin, prefersJob = false, job }: PlannedCall,
