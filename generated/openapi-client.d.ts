@@ -2246,7 +2246,7 @@ export interface components {
                 /** @description How many rows; those of the whole call for `max_changed_percent` and `max_removed_percent`. */
                 rows: number;
             }[];
-            /** @description The revision that applying it made. */
+            /** @description The revision that applying it made, if any. */
             revision?: number;
             /** @description Why it was refused at its scheduled time. */
             error?: components["schemas"]["Problem"];

@@ -128,13 +128,14 @@ async function applyToList(
     origin: { ...(note !== undefined && { note }), ...origin },
     ...(reverts && { reverts }),
   })
-  await noteApplied(trx, plan, revision)
+  await noteApplied(trx, plan, revision === list.version ? null : revision)
   const done = result ?? { revision, priced, added, removed, skipped }
   const headers = { ...revisionHeader(revision), 'skipped-rows': String(skipped) }
   const jobResult = applied.jobResult ?? (Array.isArray(done) ? done : { ...done, skipped })
   return { answer: new Answer(done, headers), jobResult, revision }
 }
 
+/** `revision` is null if the plan changed no list. */
 async function noteApplied(trx: Trx, plan: StoredPlan, revision: number | null): Promise<void> {
   await trx
     .updateTable('plans')

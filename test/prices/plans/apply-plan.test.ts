@@ -272,6 +272,16 @@ t.test('a scheduled plan skips what it was told to', async (t) => {
   })
 })
 
+t.test('plans are applied in the order of their moments', async (t) => {
+  const { shop, planPrices, apply } = await aPricedList(t)
+  const [later, earlier] = [await planPrices({ A: 11 }), await planPrices({ B: 21 })]
+  const moment = Date.now() + 1000
+  await apply(later.id, { at: new Date(moment + 10).toISOString() })
+  await apply(earlier.id, { at: new Date(moment).toISOString() })
+  t.match(await ended(shop, later.id), { status: 'applied', revision: 4 })
+  t.match(await ended(shop, earlier.id), { status: 'applied', revision: 3 })
+})
+
 t.test('a moment in the past or far ahead is refused', async (t) => {
   const { planPrices, apply } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
@@ -298,6 +308,8 @@ t.test('what is stale comes before what violates', async (t) => {
   t.match(refused.body.errors, [{ pointer: '', code: 'max_price', cell: uk('B') }])
   const none = await apply(id, { skip: ['stale', 'violations'] })
   t.match(none, { status: 201, headers: { 'skipped-rows': '2', 'price-list-revision': '3' } })
+  const applied = (await shop.get(`/api/v1/plans/${id}/`)).body
+  t.match(applied, { status: 'applied', revision: undefined }, 'it made none')
 })
 
 t.test('the margin guardrail takes the cost of now', async (t) => {
