@@ -273,13 +273,16 @@ t.test('a scheduled plan skips what it was told to', async (t) => {
 })
 
 t.test('plans are applied in the order of their moments', async (t) => {
-  const { shop, planPrices, apply } = await aPricedList(t)
-  const [later, earlier] = [await planPrices({ A: 11 }), await planPrices({ B: 21 })]
-  const moment = Date.now() + 1000
-  await apply(later.id, { at: new Date(moment + 10).toISOString() })
-  await apply(earlier.id, { at: new Date(moment).toISOString() })
-  t.match(await ended(shop, later.id), { status: 'applied', revision: 4 })
-  t.match(await ended(shop, earlier.id), { status: 'applied', revision: 3 })
+  const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
+  const moment = Date.now() + 1500
+  // Each makes the others stale, so that only the first is applied.
+  for (const earlier of [1, 2, 3, 4, 5, 6]) {
+    const { id } = await planPrices({ A: 11 + earlier })
+    await apply(id, { at: new Date(moment - earlier).toISOString(), skip: ['stale'] })
+  }
+  const { results } = (await shop.get('/api/v1/plans/')).body
+  for (const { id } of results) t.match(await ended(shop, id), { status: 'applied' })
+  t.match(await pricesNow(), { A: 17 })
 })
 
 t.test('a moment in the past or far ahead is refused', async (t) => {
