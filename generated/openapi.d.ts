@@ -4057,6 +4057,12 @@ export interface components {
          */
         ChangeNote: string;
         /**
+         * @description The reason for a plan, in 1 to 255 characters (UTF-8), which the plan keeps as its `note`. Without a plan nothing
+         *     keeps it: promotions have no revisions.
+         * @example Christmas, agreed with marketing
+         */
+        PlanNote: string;
+        /**
          * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
          *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
          *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
@@ -6492,6 +6498,12 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description The reason for a plan, in 1 to 255 characters (UTF-8), which the plan keeps as its `note`. Without a plan nothing
+                 *     keeps it: promotions have no revisions.
+                 * @example Christmas, agreed with marketing
+                 */
+                "Change-Note"?: components["parameters"]["PlanNote"];
+                /**
                  * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
                  *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is
                  *     returned as a job that has ended: its `result` names the plan. Ignored with other JSON bodies, as are all other
@@ -6796,11 +6808,6 @@ export interface operations {
                  *     runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description The reason, in 1 to 255 characters (UTF-8). It becomes the `note` of the revision.
-                 * @example Spring prices, agreed with purchasing
-                 */
-                "Change-Note"?: components["parameters"]["ChangeNote"];
                 /**
                  * @description `respond-async` (RFC 7240) stores a file, returns 202 with `Preference-Applied: respond-async`, and loads it in
                  *     a background job. If too many files of your account are waiting: 429. A plan for list rows in a JSON body is

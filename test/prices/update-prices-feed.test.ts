@@ -219,6 +219,21 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
   t.strictSame(await rowsOf(shop, list), before)
 })
 
+t.test('a file without the column of the day or the dimension is refused once', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  await aList(shop, { name: 'L', is_calendar: true, price_dimensions: ['retail', 'wholesale'] })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { body } = await send(shop, 'price_list_name=L', 'code,country,price\nA,UK,1\nA,UK,2\n')
+  t.match(body, {
+    type: 'invalid-request',
+    errors: [
+      { line: 1, pointer: '#/columns/price_dimension', code: 'required' },
+      { line: 1, pointer: '#/columns/date', code: 'required' },
+    ],
+    error_count: 2,
+  })
+})
+
 t.test('each rejected row has its error, also where rows are equal', async (t) => {
   const shop = await aShop(t, service, { codes, countries })
   await aList(shop, {})

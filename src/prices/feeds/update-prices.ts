@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Column, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
-import type { Feed } from '../../contract/feed.ts'
+import type { Feed, FeedColumn } from '../../contract/feed.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -41,7 +41,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
   const list = await findPublishedFeedList(trx, account, query, job)
   const { extensions } = await findColumns(trx, account)
   return {
-    columns: [...extensionColumns(extensions), pricedColumn],
+    columns: [...extensionColumns(extensions), pricedColumn, ...placeColumns(list)],
     ignored: [...exportedKeys, ...positionKeys(extensions)],
     input: cellColumns(list),
     ids: rowIds(list, { extensions }),
@@ -90,6 +90,16 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
 
 /** Exports include it: whether the cell has a price. A line for a cell without one sets nothing. */
 const pricedColumn = { name: 'priced', type: 'boolean', isRequired: false } as const
+
+/** The columns that say which of a row's prices is meant, where the list has several. */
+function placeColumns({ price_dimensions, is_calendar }: PriceList): FeedColumn[] {
+  return [
+    ...(price_dimensions.length > 1 ? [required('price_dimension', 'string')] : []),
+    ...(is_calendar ? [required('date', 'date')] : []),
+  ]
+}
+
+const required = (name: string, type: FeedColumn['type']) => ({ name, type, isRequired: true })
 
 const keysOfFiles = new Set([...fixedKeys, pricedColumn.name])
 
