@@ -3,6 +3,7 @@ import type { Columns } from '../catalog/columns.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
+import { quotient } from '../database/quotient.ts'
 import { divide, fraction, multiply, roundHalfUp, subtract } from '../lib/decimal.ts'
 import { type CompetitorSchema, findCompetitorSchema } from './queries.ts'
 
@@ -115,10 +116,10 @@ async function findByKeys(
   // Until a loaded table has statistics, PostgreSQL would join all of it: `offset 0` makes it look up each code.
   const look = first.code === null ? entries : sql`${entries} offset 0`
   const { rows } = await sql<Omit<Competitors, 'prices'> & { place: number; prices: string }>`
-    select place, prices::text as prices, lowest_name, round(average, 6) as average,
+    select place, prices::text as prices, lowest_name, average,
       round((prices[(count + 1) / 2] + prices[count / 2 + 1]) / 2, 6) as median
     from (
-      select place, count(*)::integer as count, avg(c.competitor_price) as average,
+      select place, count(*)::integer as count, ${quotient(sql`sum(c.competitor_price)`, sql`count(*)`)} as average,
         array_agg(c.competitor_price order by c.competitor_price, c.competitor_name) as prices,
         (array_agg(c.competitor_name order by c.competitor_price, c.competitor_name))[1] as lowest_name
       from ${inputKeys(keys)} cross join lateral (${look}) as c
@@ -165,8 +166,7 @@ export function standing(
 }
 
 /**
- * How far a price lies above `base`, in percent, halves rounded away from zero; null if `base` is 0 or the result is no
- * JSON number.
+ * How far a price lies above `base`, in percent, rounded half up; null if `base` is 0 or the result is no JSON number.
  */
 function percentAbove(base: number, price: number): number | null {
   const [exact, above] = [fraction(base), subtract(fraction(price), fraction(base))]

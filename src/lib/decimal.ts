@@ -33,13 +33,20 @@ export function divide(a: Fraction, b: Fraction): Fraction | null {
 }
 
 /** Rounds halves away from zero as SQL and spreadsheets do. */
+export function roundHalfAway(value: Fraction, decimals = 6): number {
+  return value.n < 0n ? 0 - roundHalfUp(negate(value), decimals) : roundHalfUp(value, decimals)
+}
+
+/** Rounds halves up: -0.5 to 0. */
 export function roundHalfUp({ n, d }: Fraction, decimals = 6): number {
   const scale = 10n ** BigInt(decimals)
-  const magnitude = n < 0n ? -n : n
-  const units = (magnitude * scale * 2n + d) / (2n * d)
-  const text = `${units / scale}.${(units % scale).toString().padStart(decimals, '0')}`
-  return n < 0n && units > 0n ? -Number(text) : Number(text)
+  const units = floorDivide(2n * n * scale + d, 2n * d)
+  const size = units < 0n ? -units : units
+  const number = Number(`${size / scale}.${(size % scale).toString().padStart(decimals, '0')}`)
+  return units < 0n ? -number : number
 }
+
+const floorDivide = (n: bigint, d: bigint) => n / d - (n % d < 0n ? 1n : 0n)
 
 /** Whether JSON prints a number with at most this many decimals. */
 export function hasDecimals(value: number, decimals: number): boolean {

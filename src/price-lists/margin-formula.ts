@@ -6,7 +6,7 @@ import {
   fraction,
   multiply,
   negate,
-  roundHalfUp,
+  roundHalfAway,
   subtract,
 } from '../lib/decimal.ts'
 import {
@@ -43,7 +43,7 @@ export function parseMarginFormula(formula: string, costs: readonly Column[]): M
       values[ordinal] = cost === null ? null : fraction(cost)
     }
     const result = evaluate(values)
-    const margin = result && roundHalfUp(result)
+    const margin = result && roundHalfAway(result)
     return Number.isFinite(margin) ? margin : null
   }
 }

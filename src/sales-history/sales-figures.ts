@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { extensionKey } from '../catalog/row-key.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
+import { quotient } from '../database/quotient.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
 type Figures = Schemas['SalesFigures']
@@ -79,7 +80,7 @@ async function findByKeys(
   const ofExtension = first.extension === null ? sql`` : sql`and s.extension = input.extension`
   const { rows } = await sql<Figures & { place: number }>`
     select place, count(*) as transactions, round(sum(s.quantity), 6) as quantity, round(sum(s.revenue), 6) as revenue,
-      round(sum(s.revenue) / nullif(sum(s.quantity), 0), 6) as average_price,
+      ${quotient(sql`sum(s.revenue)`, sql`sum(s.quantity)`)} as average_price,
       to_char(max(s.transaction_date), 'YYYY-MM-DD"T"HH24:MI:SS.US') as last_at
     from unnest(${sql.join(columns)}) as input (place, code, extension, dimension)
     join sales s on s.account_id = ${account} and s.code = input.code ${ofExtension}

@@ -8,6 +8,7 @@ import {
   hasDecimals,
   multiply,
   negate,
+  roundHalfAway,
   roundHalfUp,
   subtract,
 } from '../../src/lib/decimal.ts'
@@ -70,11 +71,13 @@ t.test('what was written is what is read: a decimal of 6 places rounds to itself
   t.pass()
 })
 
-t.test('halves round up, away from zero', async (t) => {
+t.test('halves round up, or away from zero', async (t) => {
   const cases: [n: bigint, d: bigint, expected: number][] = [
     [5n, 10_000_000n, 0.000001],
     [4_999_999n, 10n ** 13n, 0],
-    [-5n, 10_000_000n, -0.000001],
+    [-5n, 10_000_000n, 0],
+    [-15n, 10_000_000n, -0.000001],
+    [-16n, 10_000_000n, -0.000002],
     [-4n, 10_000_000n, 0],
     [1n, 3n, 0.333333],
     [2n, 3n, 0.666667],
@@ -89,7 +92,10 @@ t.test('halves round up, away from zero', async (t) => {
   t.equal(roundHalfUp({ n: 2005n, d: 1000n }, 2), 2.01)
   t.equal(roundHalfUp({ n: 2004_999n, d: 1000_000n }, 2), 2)
   t.equal(roundHalfUp({ n: 1n, d: 2n }, 0), 1)
-  t.equal(roundHalfUp({ n: -1n, d: 2n }, 0), -1)
+  t.ok(Object.is(roundHalfUp({ n: -1n, d: 2n }, 0), 0))
+  t.equal(roundHalfAway({ n: -1n, d: 2n }, 0), -1)
+  t.equal(roundHalfAway({ n: 1n, d: 2n }, 0), 1)
+  t.ok(Object.is(roundHalfAway({ n: -1n, d: 10n ** 9n }), 0), 'no -0')
 })
 
 t.test('a number has the decimals that it prints', async (t) => {

@@ -113,6 +113,27 @@ t.test(
   },
 )
 
+t.test('figures round once, from the exact value', async (t) => {
+  const { shop, makeSchema, compete, sell, position } = await aPosition(t)
+  await makeSchema()
+  // 0.000000495 above: 17 digits, of which a division keeps 16.
+  const competitors = Array.from({ length: 101 }, (_, index) => ({
+    competitor_name: `${index}`,
+    competitor_price: index < 50 ? 500_000_000.000001 : 500_000_000,
+  }))
+  await compete(...competitors)
+  t.equal((await position()).competition.average, 500_000_000)
+  await sell({ quantity: '201', revenue: '100500000004' })
+  t.equal((await position()).sales.average_price, 500_000_000.0199)
+  await sell({ quantity: '8', revenue: '-0.000004' })
+  t.equal((await position()).sales.average_price, 0, 'a negative half rounds up')
+  await sell({ quantity: '-8', revenue: '0.000012' })
+  t.equal((await position()).sales.average_price, -0.000001)
+  await compete({ competitor_name: 'least', competitor_price: 8 })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 7.999999 }])
+  t.equal((await position()).competition.gap_percent, -0.000012, 'so does that of a gap')
+})
+
 t.test('a row without a price has no rank and gap, unless one is agreed', async (t) => {
   const { shop, makeSchema, compete, position } = await aPosition(t)
   await makeSchema()

@@ -207,12 +207,12 @@ export function changePercent(
   old: RawBuilder<unknown>,
   now: RawBuilder<unknown>,
 ): RawBuilder<number | null> {
-  return sql`floor(${unroundedPercent(old, now)} * 1000000 + 0.5) / 1000000`
+  return sql`(div(200000000 * ${now} + ${old}, 2 * nullif(${old}, 0)) * 0.000001 - 100)`
 }
 
-/** As `changePercent` but unrounded, for further calculation. */
+/** As `changePercent` but to 20 decimals, for further calculation. */
 export const unroundedPercent = (old: RawBuilder<unknown>, now: RawBuilder<unknown>) =>
-  sql<number | null>`((${now} - ${old}) * 100 / nullif(${old}, 0))`
+  sql<number | null>`(div((${now} - ${old}) * 1e22, nullif(${old}, 0)) * 1e-20)`
 
 /** Returns a function that converts a stored cell to the contract's form. */
 export function shownCell(list: PriceList, columns: Columns) {

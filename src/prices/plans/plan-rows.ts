@@ -3,6 +3,7 @@ import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import { analyzeLoaded, useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
+import { quotient } from '../../database/quotient.ts'
 import { answerPlan, insertPlan, type NewPlan } from '../../plans/queries.ts'
 import { guardrailsOf, listViolations, violationsOf } from '../../price-lists/guardrails.ts'
 import { changePercent, unroundedPercent } from '../../price-lists/history/diff-price-list.ts'
@@ -86,7 +87,11 @@ function summaryOf(rowsOfList: number | undefined): RawBuilder<unknown> {
     rowsOfList === undefined
       ? sql`0`
       : sql`(${rowsOfList}::integer - count(*) filter (where ${isRemoved}))`
-  const percent = (value: RawBuilder<unknown>) => sql`floor(${value} * 1000000 + 0.5) / 1000000`
+  const mean = (value: RawBuilder<unknown>, isMeant: RawBuilder<unknown>) =>
+    quotient(
+      sql`sum(${value}) filter (where ${isMeant})`,
+      sql`count(${value}) filter (where ${isMeant})`,
+    )
   const isRise = sql`action = 'price' and (old is null or new > old)`
   const isFall = sql`action = 'price' and new < old`
   const hasMargins = sql`margin_before is not null and margin_after is not null`
@@ -97,11 +102,11 @@ function summaryOf(rowsOfList: number | undefined): RawBuilder<unknown> {
       'added', count(*) filter (where action = 'add'),
       'removed', count(*) filter (where ${isRemoved}),
       'increases', count(*) filter (where ${isRise}), 'decreases', count(*) filter (where ${isFall}),
-      'average_change_percent', ${percent(sql`avg(${unroundedPercent(sql`old`, sql`new`)}) filter (where action = 'price')`)},
+      'average_change_percent', ${mean(unroundedPercent(sql`old`, sql`new`), sql`action = 'price'`)},
       'largest_increase_percent', max(change_percent) filter (where ${isRise}),
       'largest_decrease_percent', -min(change_percent) filter (where ${isFall}),
-      'margin_before', ${percent(sql`avg(margin_before) filter (where ${hasMargins})`)},
-      'margin_after', ${percent(sql`avg(margin_after) filter (where ${hasMargins})`)},
+      'margin_before', ${mean(sql`margin_before`, hasMargins)},
+      'margin_after', ${mean(sql`margin_after`, hasMargins)},
       'negative_margin', count(*) filter (where margin_after < 0)
     )`
 }

@@ -3,6 +3,7 @@ import type { Columns } from '../../catalog/columns.ts'
 import { type CompetitorSchema, findCompetitorSchema } from '../../competitor-prices/queries.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
+import { quotient } from '../../database/quotient.ts'
 import { dayAfter, today } from '../../price-lists/calendar.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
@@ -42,7 +43,7 @@ const prices = sql`array_agg(c.competitor_price order by c.competitor_price)`
 const competitionFigures: Figures = {
   comp_min: sql`min(c.competitor_price)`,
   comp_max: sql`max(c.competitor_price)`,
-  comp_avg: sql`round(avg(c.competitor_price), 6)`,
+  comp_avg: quotient(sql`sum(c.competitor_price)`, sql`count(*)`),
   comp_median: sql`round(((${prices})[(count(*)::integer + 1) / 2] + (${prices})[count(*)::integer / 2 + 1]) / 2, 6)`,
   comp_count: sql`count(*)::numeric`,
 }
@@ -51,7 +52,7 @@ const competitionFigures: Figures = {
 const salesFigures: Figures = {
   sales_qty: sql`round(sum(s.quantity), 6)`,
   sales_revenue: sql`round(sum(s.revenue), 6)`,
-  sales_avg: sql`round(sum(s.revenue) / nullif(sum(s.quantity), 0), 6)`,
+  sales_avg: quotient(sql`sum(s.revenue)`, sql`sum(s.quantity)`),
 }
 
 /** Figures that are 0 without data; the others are null. */

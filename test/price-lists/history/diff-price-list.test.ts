@@ -87,6 +87,24 @@ t.test('a file has all cells, with the change in percent rounded half up', async
   t.match(csv.body, /A,UK,price,priced,3,4,33\.333333/)
 })
 
+t.test('a change in percent rounds once, from the exact value', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const [a, b] = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
+  await addProducts(shop, 'L', [a, b] as object[])
+  const set = (ofA: number, ofB: number) =>
+    setPrices(shop, 'L', [
+      { ...a, price: ofA },
+      { ...b, price: ofB },
+    ])
+  await set(0.000201, 8)
+  await set(1005.000394, 7.999999)
+  // 500000096.01990049… and -0.0000125
+  const exact = [{ change_percent: 500_000_096.0199 }, { change_percent: -0.000012 }]
+  t.match((await shop.get(`/api/v1/price_list/${id}/diff/?from=2`)).body.results, exact)
+  t.match((await shop.get(`/api/v1/price_list/${id}/changes/?after=2`)).body.results, exact)
+})
+
 t.test('moments that make no sense are refused', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L' })

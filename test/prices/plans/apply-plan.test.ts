@@ -141,6 +141,12 @@ t.test('the average change is rounded once', async (t) => {
   await setPrices(shop, 'L', [{ ...uk('B'), price: 10 }])
   const { summary } = await planPrices({ A: 10, B: 2.25 })
   t.equal(summary.average_change_percent, 244.583333)
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 0.000201 }])
+  const large = await planPrices({ A: 1005.000394 })
+  t.match(large.summary, {
+    average_change_percent: 500_000_096.0199,
+    largest_increase_percent: 500_000_096.0199,
+  })
 })
 
 t.test('products, a sync and a revert are planned and applied', async (t) => {

@@ -222,6 +222,18 @@ t.test('a list without a currency compares none; averages are revenue by quantit
   ])
 })
 
+t.test('averages round once, from the exact value', async (t) => {
+  const shop = await aMarket(t)
+  const entries = Array.from({ length: 101 }, (_, index) => ({
+    ...{ code: 'A', competitor_name: `${index}` },
+    competitor_price: index < 50 ? 500_000_000.000001 : 500_000_000,
+  }))
+  await competitors(shop, ['code'], entries)
+  await sales(shop, [{ code: 'A', quantity: '201', revenue: '100500000004' }])
+  const [row] = await inputs(shop, 'COMP_AVG + SALES_AVG')
+  t.match(row, { COMP_AVG: 500_000_000, SALES_AVG: 500_000_000.0199 })
+})
+
 t.test('several extensions are the JSON array of their texts, none are any', async (t) => {
   const columns = {
     ...schema,
