@@ -1,9 +1,15 @@
 import { sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
-import { chooseIds, columnKeys, orderBy, orderKeys, rowsOfTable } from '../contract/list-order.ts'
-import type { Handler } from '../contract/operation.ts'
-import { filtersOf, onPage, type PageQuery, readPageOfLargeRows } from '../contract/read-page.ts'
+import {
+  columnKeys,
+  orderBy,
+  orderKeys,
+  readOrderedPage,
+  rowsOfTable,
+} from '../contract/list-order.ts'
+import type { Handler, OperationRequest } from '../contract/operation.ts'
+import { filtersOf, onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
@@ -12,13 +18,13 @@ export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAc
   inAccount(async (trx) => {
     const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
     const keys = orderKeys(query.order, orders)
-    const chosen = await chooseIds(trx, rowsOfTable('agreements', account, { rows, keys }), query)
+    const ordered = rowsOfTable('agreements', account, { rows, keys })
     const page = trx
       .selectFrom('agreements')
       .where('account_id', '=', account)
       .where('id', '=', onPage)
       .select(agreementColumns)
-    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: found.map(agreementOf) }
   })
 
@@ -32,13 +38,7 @@ export const exportAgreements: Export<'listAgreements'> = async (trx, { account,
   rowsOf: (agreement: StoredAgreement) => [agreementOf(agreement)],
 })
 
-interface Filters extends PageQuery {
-  client_code?: string
-  price_list_code?: string
-  name?: string
-  code?: string
-  contains?: string
-}
+type Query = OperationRequest<'listAgreements'>['query']
 
 /** The id and the columns that orders use. */
 const keyColumns = ['id', 'name', 'client_code', 'price_list_code', 'line_code'] as const
@@ -50,7 +50,7 @@ const orders = {
 
 const texts = ['name', 'client_code', 'price_list_code', 'line_code'].map((name) => sql.ref(name))
 
-function filtered(trx: Trx, account: number, query: Filters) {
+function filtered(trx: Trx, account: number, query: Query) {
   const { code, contains, ...filters } = filtersOf(query)
   return trx
     .selectFrom('agreements')

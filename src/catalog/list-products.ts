@@ -1,37 +1,33 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Export } from '../contract/export.ts'
 import {
-  chooseIds,
   type OrderedRows,
   type OrderKey,
   orderBy,
   orderKeys,
+  readOrderedPage,
   rowsOfTable,
 } from '../contract/list-order.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
-import { onPage, readPageOfLargeRows } from '../contract/read-page.ts'
+import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { onPage } from '../contract/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns, keyValues } from './columns.ts'
-import { findProducts, type ProductSearch } from './product-search.ts'
+import { findProducts } from './product-search.ts'
 
 /** One page of products, by id or in the requested order. */
 export const listProducts: Handler<'listProducts'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
     const columns = await findColumns(trx, account)
-    const chosen = await chooseIds(trx, orderedProducts(account, query, columns), query)
+    const ordered = orderedProducts(account, query, columns)
     const page = sql<StoredProduct>`
       select id, code, extensions, costs, coalesce(active, true) as active, attributes
       from (select * from products where account_id = ${account} and id = ${onPage}) as page
       left join product_attributes using (account_id, code)`
-    const { count, rows } = await readPageOfLargeRows(trx, { ...chosen, page })
+    const { count, rows } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: rows.map((row) => productOf(row, columns)) }
   })
 
-interface Filters extends ProductSearch {
-  code?: string
-  code_prefix?: string
-  order?: string
-}
+type Query = OperationRequest<'listProducts'>['query']
 
 /** A suffix greater than any that a code can have. */
 const last = '\u{10ffff}'.repeat(255)
@@ -40,7 +36,7 @@ const last = '\u{10ffff}'.repeat(255)
  * SQL of FROM and WHERE. Only the given filters become conditions: `$1 is null or code = $1` would be planned for all
  * products and read the whole catalog for one code.
  */
-function wantedProducts(account: number, query: Filters, columns: Columns): RawBuilder<unknown> {
+function wantedProducts(account: number, query: Query, columns: Columns): RawBuilder<unknown> {
   const { code, code_prefix: prefix } = query
   const { join, condition } = findProducts(query, account, columns, sql`p`)
   const conditions = [
@@ -54,7 +50,7 @@ function wantedProducts(account: number, query: Filters, columns: Columns): RawB
   return sql`from products p ${join} where ${sql.join(conditions, sql` and `)}`
 }
 
-function orderedProducts(account: number, query: Filters, columns: Columns): OrderedRows {
+function orderedProducts(account: number, query: Query, columns: Columns): OrderedRows {
   const [code, ...extensions] = keyValues(columns).map((value) => ({ value }))
   const keys = orderKeys(query.order, { code } as Record<string, OrderKey>, extensions)
   const rows = sql`(select p.id, p.code, p.extensions ${wantedProducts(account, query, columns)})`

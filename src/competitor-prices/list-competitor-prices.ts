@@ -2,15 +2,15 @@ import { sql } from 'kysely'
 import { shownText } from '../catalog/column-value.ts'
 import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
-import { chooseIds, columnKeys, orderBy, orderKeys, rowsOfTable } from '../contract/list-order.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
 import {
-  filtersOf,
-  onPage,
-  type PageQuery,
-  readPageOfLargeRows,
-  withoutAbsent,
-} from '../contract/read-page.ts'
+  columnKeys,
+  orderBy,
+  orderKeys,
+  readOrderedPage,
+  rowsOfTable,
+} from '../contract/list-order.ts'
+import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { filtersOf, onPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
@@ -26,13 +26,12 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
     const rows = sql`(${filtered(trx, account, query, columns).select(keyColumns)})`
     const keys = orderKeys(query.order, orders)
     const ordered = rowsOfTable('competitor_prices', account, { rows, keys })
-    const chosen = await chooseIds(trx, ordered, query)
     const page = trx
       .selectFrom('competitor_prices')
       .where('account_id', '=', account)
       .where('id', '=', onPage)
       .select(selected)
-    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: found.map((entry) => entryOf(entry, columns)) }
   })
 
@@ -86,13 +85,9 @@ const orders = columnKeys(
   ['code', 'departure_date'],
 )
 
-interface Filters extends PageQuery {
-  code?: string
-  competitor_name?: string
-  contains?: string
-}
+type Query = OperationRequest<'listCompetitorPrices'>['query']
 
-function filtered(trx: Trx, account: number, query: Filters, columns: SchemaColumn[]) {
+function filtered(trx: Trx, account: number, query: Query, columns: SchemaColumn[]) {
   const { contains, ...filters } = filtersOf(query)
   const dimensions = columns.map((_, index) => sql`dimensions[${index + 1}::integer]`)
   const texts = [sql.ref('competitor_name'), ...dimensions]

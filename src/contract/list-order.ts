@@ -1,6 +1,6 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
-import type { PageQuery } from './read-page.ts'
+import { type PageQuery, readPageOfLargeRows } from './read-page.ts'
 import { invalidRequest } from './row-errors.ts'
 
 /** A sort key: a value of each row of `listed`. Nulls come last, ascending and descending. */
@@ -19,6 +19,8 @@ export interface OrderedRows {
   rowOf: (id: number) => RawBuilder<unknown>
   /** The last key is unique. */
   keys: OrderKey[]
+  /** The number of all rows, if it is known without counting them. */
+  count?: RawBuilder<number>
 }
 
 /** Makes the OrderedRows of a table whose rows have an account and an id. */
@@ -80,10 +82,25 @@ interface OrderedQuery extends PageQuery {
 }
 
 /**
- * Returns SQL that counts all rows (`all`) and finds the ids of a page. A search reads every row, so it runs once for
- * both (`found`). Throws `invalid-request` for an offset that is too deep and for an `after` row that does not exist.
+ * Counts ordered rows and reads a page of them; `page` selects its rows by `id = ${onPage}`. Throws `invalid-request`
+ * for an offset that is too deep and for an `after` row that does not exist.
  */
-export async function chooseIds(
+export async function readOrderedPage<Row extends { id: number }>(
+  trx: Trx,
+  ordered: OrderedRows,
+  query: OrderedQuery,
+  page: Expression<Row>,
+) {
+  const { count } = ordered
+  const chosen = await chooseIds(trx, ordered, query)
+  return readPageOfLargeRows(trx, { ...chosen, page, ...(count && { count }) })
+}
+
+/**
+ * Returns SQL that counts all rows (`all`) and finds the ids of a page. A search reads every row, so it runs once for
+ * both (`found`).
+ */
+async function chooseIds(
   trx: Trx,
   ordered: OrderedRows,
   { filters, contains, ...query }: OrderedQuery,

@@ -6,15 +6,18 @@ import { withinReadTime } from './read-cost.ts'
 interface Pages<Row> {
   /** The rows of all pages, which are counted. */
   all: Expression<unknown>
-  /** The rows of the page. */
-  page: Expression<Row>
+  /** The same rows with the columns of a page. */
+  rows: Expression<Row>
+  query: PageQuery
+  /** The order of the ids. */
+  order?: 'asc' | 'desc'
 }
 
 /** A page of rows that are looked up by their ids. */
 interface PageOfIds<Row> {
   /** A FROM item that is read once; `all` and `ids` call it `found`. */
   found?: RawBuilder<unknown>
-  /** As in `Pages`. */
+  /** The rows of all pages, which are counted. */
   all: Expression<unknown>
   /** The number of all rows, if it is known without counting them. */
   count?: RawBuilder<number>
@@ -39,17 +42,19 @@ const narrower =
  */
 export async function readPage<Row extends { id: number }>(
   trx: Trx,
-  { all, page, order = 'asc' }: Pages<Row> & { order?: 'asc' | 'desc' },
+  { all, rows, query: { offset = 0, limit = 25 }, order = 'asc' }: Pages<Row>,
 ): Promise<{ count: number; rows: Omit<Row, 'count'>[] }> {
+  const direction = sql.raw(order)
+  const page = sql`select * from (${rows}) as listed order by id ${direction} offset ${offset} limit ${limit}`
   const statement = sql<Row & { count: number }>`
     select counted.count, page.*
     from (select count(*) from (${all}) as everything) as counted
     left join (${page}) as page on true
-    order by page.id ${sql.raw(order)}`
-  const { rows } = await withinReadTime(narrower, () => statement.execute(trx))
+    order by page.id ${direction}`
+  const { rows: read } = await withinReadTime(narrower, () => statement.execute(trx))
   // An empty page is one row without an id.
-  const found = rows.filter(({ id }) => id !== null)
-  return { count: rows[0]?.count ?? 0, rows: found.map(({ count: _, ...row }) => row) }
+  const found = read.filter(({ id }) => id !== null)
+  return { count: read[0]?.count ?? 0, rows: found.map(({ count: _, ...row }) => row) }
 }
 
 /** A page is held in memory as a whole. */
@@ -111,11 +116,6 @@ export interface PageQuery {
   /** The id of the row that the page comes after. */
   after?: number
   order?: string
-}
-
-/** Offset and limit with the contract's defaults. */
-export function pageOf({ offset = 0, limit = 25 }: PageQuery): { offset: number; limit: number } {
-  return { offset, limit }
 }
 
 /** Returns the filters of a query, without the parameters of a page. */

@@ -3,7 +3,7 @@ import type { PlanRows } from '../../generated/database.d.ts'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
-import { pageOf, readPage, withoutAbsent } from '../contract/read-page.ts'
+import { readPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { findPlan, type StoredPlan } from './queries.ts'
 
@@ -13,7 +13,6 @@ export const listPlanRows: Handler<'listPlanRows'> = ({ account, params, query, 
     const plan = await findPlan(trx, account, params.id)
     const columns = await findColumns(trx, account)
     const dimensions = await dimensionsOf(trx, plan)
-    const { offset, limit } = pageOf(query)
     const { action, violation, order } = query
     const all = trx
       .selectFrom('plan_rows')
@@ -25,8 +24,8 @@ export const listPlanRows: Handler<'listPlanRows'> = ({ account, params, query, 
       )
     const byChange = sql`row_number() over (order by abs(change_percent) desc nulls last, place)`
     const at = order === 'change' ? sql<number>`${byChange}` : sql<number>`place`
-    const page = all.selectAll().select(at.as('id')).orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPage(trx, { all, page })
+    const numbered = all.selectAll().select(at.as('id'))
+    const { count, rows } = await readPage(trx, { all, rows: numbered, query })
     const show = rowWriter(plan, dimensions, columns)
     return { count, results: rows.map((row) => show(row)) }
   })

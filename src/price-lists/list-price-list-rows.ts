@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { columnEntries } from '../catalog/column-value.ts'
 import type { Columns } from '../catalog/columns.ts'
-import { chooseIds } from '../contract/list-order.ts'
+import { readOrderedPage } from '../contract/list-order.ts'
 import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
-import { onPage, readPageOfLargeRows } from '../contract/read-page.ts'
+import { onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { revisionHeader } from './history/record-revision.ts'
@@ -67,7 +67,7 @@ interface StoredRow {
 async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
   const { list, rows, version, date, position, isNarrowed } = shown
   const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
-  const chosen = await chooseIds(trx, await orderedRows(trx, shown, query), query)
+  const ordered = await orderedRows(trx, shown, query)
   const page = sql<StoredRow>`
     select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, rows, date)} as prices,
       ${version === 'past' ? sql`null` : sql`r.dynamic_attributes`} as dynamic_attributes, p.costs
@@ -77,7 +77,8 @@ async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
     ${position ? attributesOfRow(list).join : sql``}
     where ${ofList} and ${rows.isMember} and r.id = ${onPage}`
   const isKnown = version === 'published' && !isNarrowed
-  return readPageOfLargeRows(trx, { ...chosen, page, ...(isKnown && { count: rowCount(list) }) })
+  const counted = isKnown ? { ...ordered, count: rowCount(list) } : ordered
+  return readOrderedPage(trx, counted, query, page)
 }
 
 /** SQL of the stored number of published rows: counting them would take as long as sorting them. */

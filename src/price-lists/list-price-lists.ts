@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
-import { chooseIds, orderKeys, rowsOfTable } from '../contract/list-order.ts'
-import type { Handler } from '../contract/operation.ts'
-import { onPage, type PageQuery, readPageOfLargeRows } from '../contract/read-page.ts'
+import { orderKeys, readOrderedPage, rowsOfTable } from '../contract/list-order.ts'
+import type { Handler, OperationRequest } from '../contract/operation.ts'
+import { onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import type { PriceList } from './queries.ts'
@@ -14,9 +14,8 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
     const { include } = query
     const rows = sql`(${wantedLists(trx, account, query).select('id')})`
     const ordered = rowsOfTable('price_lists', account, { rows, keys: orderKeys(undefined, {}) })
-    const chosen = await chooseIds(trx, ordered, query)
     const page = sql<PriceList>`select * from price_lists where account_id = ${account} and id = ${onPage}`
-    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
     return {
       count,
       results: found.map((list) => ({
@@ -26,15 +25,9 @@ export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAc
     }
   })
 
-interface Filters extends PageQuery {
-  search?: string
-  name_contains?: string
-  include?: string
-  changed_after?: string
-  name?: string
-}
+type Query = OperationRequest<'listPriceLists'>['query']
 
-function wantedLists(trx: Trx, account: number, query: Filters) {
+function wantedLists(trx: Trx, account: number, query: Query) {
   const { name, search, name_contains, changed_after } = query
   const texts = [search, name_contains].filter((text) => text !== undefined)
   return trx

@@ -1,14 +1,9 @@
 import { sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
-import { chooseIds, columnKeys, orderBy, orderKeys } from '../contract/list-order.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
-import {
-  onPage,
-  type PageQuery,
-  readPageOfLargeRows,
-  withoutAbsent,
-} from '../contract/read-page.ts'
+import { columnKeys, orderBy, orderKeys, readOrderedPage } from '../contract/list-order.ts'
+import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { onPage, withoutAbsent } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
@@ -24,9 +19,8 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
       rowOf: (id: number) => sql`(${present.where('id', '=', id).select(keyColumns)})`,
       keys: orderKeys(query.order, orders),
     }
-    const chosen = await chooseIds(trx, ordered, query)
     const page = present.where('id', '=', onPage).select(fields)
-    const { count, rows } = await readPageOfLargeRows(trx, { ...chosen, page })
+    const { count, rows } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
   })
 
@@ -55,20 +49,14 @@ const fields = [
   'price_dimensions',
 ] as const
 
-interface Filters extends PageQuery {
-  name?: string
-  kind?: Schemas['PromotionKind']
-  valid_on?: string
-  as_of?: string
-  contains?: string
-}
+type Query = OperationRequest<'listPromotions'>['query']
 
 /** The id and the columns that `order` may name. */
 const keyColumns = ['id', 'name', 'value', 'valid_from', 'valid_to'] as const
 
 const orders = columnKeys(['name', 'value', 'valid_from', 'valid_to'])
 
-function filtered(trx: Trx, account: number, query: Filters) {
+function filtered(trx: Trx, account: number, query: Query) {
   const { name, kind, valid_on, contains } = query
   return promotionsOf(trx, account, query)
     .$if(name !== undefined, (all) => all.where('name', '=', name ?? ''))
@@ -80,7 +68,7 @@ function filtered(trx: Trx, account: number, query: Filters) {
 }
 
 /** Throws `invalid-request` if `as_of` lies in the future. */
-async function rejectAhead(trx: Trx, { as_of }: Filters): Promise<void> {
+async function rejectAhead(trx: Trx, { as_of }: Query): Promise<void> {
   if (as_of === undefined) return
   const { rows } = await sql<{ is_ahead: boolean }>`
     select ${utcTimestamp(as_of)}::timestamptz > clock_timestamp() as is_ahead`.execute(trx)
@@ -89,7 +77,7 @@ async function rejectAhead(trx: Trx, { as_of }: Filters): Promise<void> {
 }
 
 /** The promotions as they are now, or as of a moment. */
-function promotionsOf(trx: Trx, account: number, { as_of }: Filters) {
+function promotionsOf(trx: Trx, account: number, { as_of }: Query) {
   const moment = as_of === undefined ? undefined : utcTimestamp(as_of)
   return trx.selectFrom(promotionsAsOf(account, moment)).where('account_id', '=', account)
 }

@@ -2,21 +2,15 @@ import { sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
 import {
-  chooseIds,
   columnKeys,
   type OrderKey,
   orderBy,
   orderKeys,
+  readOrderedPage,
   rowsOfTable,
 } from '../contract/list-order.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
-import {
-  filtersOf,
-  onPage,
-  type PageQuery,
-  readPageOfLargeRows,
-  withoutAbsent,
-} from '../contract/read-page.ts'
+import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { filtersOf, onPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../lib/formats.ts'
 
@@ -25,13 +19,12 @@ export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =
   inAccount(async (trx) => {
     const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
     const ordered = rowsOfTable('sales', account, { rows, keys: saleKeys(query) })
-    const chosen = await chooseIds(trx, ordered, query)
     const page = trx
       .selectFrom('sales')
       .where('account_id', '=', account)
       .where('id', '=', onPage)
       .select(selected)
-    const { count, rows: found } = await readPageOfLargeRows(trx, { ...chosen, page })
+    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: found.map(saleOf) }
   })
 
@@ -96,27 +89,19 @@ const orders = columnKeys(['code', 'quantity', 'revenue'], ['active_price', 'tra
  * `id + 0` keeps PostgreSQL from using the index of ids: a filter by days alone uses the index of days and sorts by id
  * afterwards, because the newest days come last in the order of ids.
  */
-function saleKeys({ order, code, transaction_id, from, to }: Filters): OrderKey[] {
+function saleKeys({ order, code, transaction_id, from, to }: Query): OrderKey[] {
   const isByDay = code === undefined && transaction_id === undefined && (from ?? to) !== undefined
   return isByDay && order === undefined ? [{ value: sql`listed.id + 0` }] : orderKeys(order, orders)
 }
 
-interface Filters extends PageQuery {
-  code?: string
-  transaction_id?: string
-  client_code?: string
-  price_list_name?: string
-  from?: string
-  to?: string
-  contains?: string
-}
+type Query = OperationRequest<'listSales'>['query']
 
 const texts = ['transaction_id', 'code', 'extension', 'client_code', 'price_list_name'].map(
   (name) => sql.ref(name),
 )
 
 /** Casts to timestamptz: under row-level security no index serves a comparison of a timestamp with a date. */
-function filtered(trx: Trx, account: number, query: Filters) {
+function filtered(trx: Trx, account: number, query: Query) {
   const { from, to, contains, ...filters } = filtersOf(query)
   const day = (text = '') => sql<Date>`${text}::date::timestamptz`
   const dayAfter = (text = '') => sql<Date>`(${text}::date + 1)::timestamptz`

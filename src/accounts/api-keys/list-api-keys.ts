@@ -1,13 +1,11 @@
 import type { Handler, Schemas } from '../../contract/operation.ts'
-import { pageOf, readPage } from '../../contract/read-page.ts'
+import { readPage } from '../../contract/read-page.ts'
 
 /** One page of the account's API keys, by id. */
 export const listApiKeys: Handler<'listApiKeys'> = ({ account, query, inAccount }) =>
   inAccount(async (trx) => {
-    const { offset, limit } = pageOf(query)
     const all = trx.selectFrom('api_keys').where('account_id', '=', account)
-    const page = all.select(columns).orderBy('id').offset(offset).limit(limit)
-    const { count, rows } = await readPage(trx, { all, page })
+    const { count, rows } = await readPage(trx, { all, rows: all.select(columns), query })
     const results = rows.map((key) => ({
       ...key,
       scopes: key.scopes as Schemas['Scope'][],

@@ -9,7 +9,7 @@ import {
   type Schemas,
 } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
-import { pageOf, readPage } from '../../contract/read-page.ts'
+import { readPage } from '../../contract/read-page.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
@@ -23,10 +23,8 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
   inAccount(async (trx) => {
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
     await rejectCostly(trx, list, revisions)
-    const { offset, limit } = pageOf(query)
     const all = await selectDiff(trx, list, columns, revisions)
-    const page = sql<StoredCell>`select * from (${all}) as diff order by id offset ${offset} limit ${limit}`
-    const { count, rows } = await readPage(trx, { all, page })
+    const { count, rows } = await readPage(trx, { all, rows: all, query })
     const results = await mapCooperatively(rows, shownCell(list, columns))
     return new Answer({ count, results }, revisionHeader(revisions.until))
   })
@@ -110,7 +108,7 @@ async function selectDiff(
   list: PriceList,
   columns: Columns,
   revisions: Revisions,
-): Promise<RawBuilder<unknown>> {
+): Promise<RawBuilder<StoredCell>> {
   const cells = await differentCells(trx, list, revisions)
   return sql`
     select row_number() over (order by ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code, extensions,

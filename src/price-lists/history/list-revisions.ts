@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Export } from '../../contract/export.ts'
 import { Answer, type Handler, type OperationRequest } from '../../contract/operation.ts'
-import { pageOf, readPage } from '../../contract/read-page.ts'
+import { readPage } from '../../contract/read-page.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
 import { findPriceList } from '../queries.ts'
@@ -12,10 +12,9 @@ import { revisionHeader } from './record-revision.ts'
 export const listRevisions: Handler<'listRevisions'> = ({ account, params, query, inAccount }) =>
   inAccount(async (trx) => {
     const list = await findPriceList(trx, account, { id: params.id })
-    const { offset, limit } = pageOf(query)
     const all = filtered(trx, { account, params, query })
-    const page = all.select(revisionColumns).orderBy('revision', 'desc').offset(offset).limit(limit)
-    const { count, rows } = await readPage(trx, { all, page, order: 'desc' })
+    const revisions = all.select(revisionColumns)
+    const { count, rows } = await readPage(trx, { all, rows: revisions, query, order: 'desc' })
     const results = rows.map(revisionOf)
     return new Answer({ count, results }, revisionHeader(list.version))
   })
