@@ -18,19 +18,12 @@ export interface Attempt {
 export class AttemptLost extends Error {}
 
 /** The columns of a job that its runner needs. */
-export type JobRow = Pick<
-  Selectable<Jobs>,
-  | 'account_id'
-  | 'id'
-  | 'price_list_id'
-  | 'kind'
-  | 'total'
-  | 'finished'
-  | 'operation'
-  | 'media_type'
-  | 'query'
-  | 'file_id'
-> & { origin: Origin }
+const runnerColumns = [
+  ...(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'] as const),
+  ...(['operation', 'media_type', 'query', 'file_id'] as const),
+]
+
+export type JobRow = Pick<Selectable<Jobs>, (typeof runnerColumns)[number]> & { origin: Origin }
 
 export type CurrentJob = Pick<JobRow, 'account_id' | 'id' | 'price_list_id'>
 
@@ -47,8 +40,7 @@ export async function startAttempt({ db, account, job, number }: Attempt): Promi
       .where('id', '=', job)
       .where('status', '=', 'progress')
       .where('attempt', '<=', number)
-      .returning(['account_id', 'id', 'price_list_id', 'kind', 'total', 'finished'])
-      .returning(['operation', 'media_type', 'query', 'file_id', 'origin'])
+      .returning([...runnerColumns, 'origin'])
       .executeTakeFirst(),
   )
   return row ? (row as typeof row & { origin: Origin }) : lost()

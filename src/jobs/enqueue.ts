@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type InsertObject, sql } from 'kysely'
 import { fromKysely, type PgBoss } from 'pg-boss'
+import type { DB } from '../../generated/database.d.ts'
 import { Answer, type OperationId, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
@@ -46,32 +47,28 @@ export async function enqueueJob(
   const slot: Slot = { account, priceListId }
   await lockListOrder(trx, account, priceListId)
   const virtualStart = await findVirtualStart(trx, queueOf(slot), slot)
-  const row = await trx
-    .insertInto('jobs')
-    .values({
-      account_id: account,
-      price_list_id: priceListId,
-      kind: job.kind,
-      total: job.total,
-      product_ids: sql`${job.productIds ?? null}::bigint[]`,
-      file_id: job.file?.id ?? null,
-      operation: job.file?.operation ?? null,
-      media_type: job.file?.mediaType ?? null,
-      query: JSON.stringify(job.file?.query ?? job.call ?? null),
-      origin: JSON.stringify(job.origin),
-      virtual_start: virtualStart,
-      // The transaction may have begun an hour ago, when its file began to arrive.
-      created_at: sql`clock_timestamp()`,
-    })
-    .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
-    .executeTakeFirstOrThrow()
+  const answer = await insertJob(trx, {
+    account_id: account,
+    price_list_id: priceListId,
+    kind: job.kind,
+    total: job.total,
+    product_ids: sql`${job.productIds ?? null}::bigint[]`,
+    file_id: job.file?.id ?? null,
+    operation: job.file?.operation ?? null,
+    media_type: job.file?.mediaType ?? null,
+    query: JSON.stringify(job.file?.query ?? job.call ?? null),
+    origin: JSON.stringify(job.origin),
+    virtual_start: virtualStart,
+    // The transaction may have begun an hour ago, when its file began to arrive.
+    created_at: sql`clock_timestamp()`,
+  })
   await boss.send(queueOf(slot), slot, {
     singletonKey: keyOf(slot),
     priority: -virtualStart,
     retentionSeconds,
     db: fromKysely(trx),
   })
-  return answerJob(row)
+  return answer
 }
 
 /** Work that was done within the request. */
@@ -81,30 +78,34 @@ interface EndedJob extends Pick<NewJob, 'account' | 'kind' | 'total' | 'origin'>
 }
 
 /** Stores work that was done within the request as a finished job, and returns that job. */
-export async function insertEndedJob(
+export function insertEndedJob(
   trx: Trx,
   { account, priceListId, kind, total, result, origin }: EndedJob,
 ): Promise<Answer<Schemas['JobInfo']>> {
-  const row = await trx
-    .insertInto('jobs')
-    .values({
-      account_id: account,
-      price_list_id: priceListId,
-      kind,
-      status: 'done',
-      total,
-      finished: total,
-      result: JSON.stringify(result),
-      origin: JSON.stringify(origin),
-      finished_at: sql`clock_timestamp()`,
-    })
-    .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
-    .executeTakeFirstOrThrow()
-  return answerJob(row)
+  return insertJob(trx, {
+    account_id: account,
+    price_list_id: priceListId,
+    kind,
+    status: 'done',
+    total,
+    finished: total,
+    result: JSON.stringify(result),
+    origin: JSON.stringify(origin),
+    finished_at: sql`clock_timestamp()`,
+  })
 }
 
-const answerJob = (row: Parameters<typeof jobInfo>[0]) =>
-  new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
+async function insertJob(
+  trx: Trx,
+  job: InsertObject<DB, 'jobs'>,
+): Promise<Answer<Schemas['JobInfo']>> {
+  const row = await trx
+    .insertInto('jobs')
+    .values(job)
+    .returning(['id', 'status', 'total', 'finished', 'error', 'kind'])
+    .executeTakeFirstOrThrow()
+  return new Answer(jobInfo(row), { location: `/api/v1/jobs/${row.id}/` })
+}
 
 function queueOf({ priceListId }: Slot): string {
   return priceListId === null ? fileQueue : listQueue

@@ -52,7 +52,7 @@ export const readJobEvents: Handler<'readJobEvents'> = async (
 
 function watchingOf(context: Context): Watching {
   const found = watching.get(context) ?? {
-    reads: new CoalescedReads(gatherMs),
+    reads: new CoalescedReads(),
     streams: new AccountBudget(Number.POSITIVE_INFINITY),
   }
   watching.set(context, found)
@@ -128,12 +128,7 @@ interface PendingRead {
  * streams would use up the capacity of the database.
  */
 class CoalescedReads {
-  readonly #gatherMs: number
   readonly #pending = new Map<number, PendingRead>()
-
-  constructor(gatherMs: number) {
-    this.#gatherMs = gatherMs
-  }
 
   /** Returns the job, read after at most `gatherMs`. Throws `not-found`. */
   async read(account: number, id: number, inAccount: InAccount): Promise<Schemas['Job']> {
@@ -150,7 +145,7 @@ class CoalescedReads {
   }
 
   async #run(account: number, ids: Set<number>, inAccount: InAccount) {
-    await sleep(this.#gatherMs)
+    await sleep(gatherMs)
     this.#pending.delete(account)
     const jobs = await inAccount((trx) => listJobsById(trx, account, [...ids]))
     return new Map(jobs.map((job) => [job.id, job]))

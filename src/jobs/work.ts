@@ -38,7 +38,8 @@ export async function stopWorkers(boss: PgBoss): Promise<void> {
   await Promise.all(queues.map((queue) => boss.offWork(queue)))
 }
 
-async function startWorker(queue: string, { boss, ...options }: WorkOptions): Promise<void> {
+async function startWorker(queue: string, options: WorkOptions): Promise<void> {
+  const { boss } = options
   const workOptions = {
     includeMetadata: true,
     pollingIntervalSeconds,
@@ -46,8 +47,7 @@ async function startWorker(queue: string, { boss, ...options }: WorkOptions): Pr
   } as const
   let id = ''
   const work = async ([slot]: JobWithMetadata<Slot>[]) => {
-    if (slot)
-      await useSlot(slot, { boss, ...options }).catch((error) => failSlot(error, slot, options))
+    if (slot) await useSlot(slot, options).catch((error) => failSlot(error, slot, options))
     boss.notifyWorker(id)
   }
   id = await boss.work(queue, workOptions, work)
