@@ -7,7 +7,7 @@ import { onPage, withoutAbsent } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
-import { isValidOn, promotionsAsOf } from './queries.ts'
+import { isValidOn, promotionsAsOf, termNames } from './queries.ts'
 
 /** Returns a page of promotions, by id or in the requested order. */
 export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
@@ -37,17 +37,7 @@ export const exportPromotions: Export<'listPromotions'> = async (trx, { account,
   }
 }
 
-const fields = [
-  'id',
-  'name',
-  'kind',
-  'value',
-  'valid_from',
-  'valid_to',
-  'price_lists',
-  'product_filters',
-  'price_dimensions',
-] as const
+const fields = ['id', ...termNames] as const
 
 type Query = OperationRequest<'listPromotions'>['query']
 

@@ -5,6 +5,7 @@ import type { Answer, Origin, Schemas } from '../contract/operation.ts'
 import { withinReadTime } from '../contract/read-cost.ts'
 import type { Trx } from '../database/pool.ts'
 import { answerPlan, insertPlan } from '../plans/queries.ts'
+import { termNames } from './queries.ts'
 
 /** With more promotions than this, covered rows are not counted. */
 const coveringMax = 1000
@@ -33,15 +34,13 @@ export async function planPromotions(
   return answerPlan(trx, account, planId, { summary, violations: [] })
 }
 
-const termNames = ['kind', 'value', 'valid_from', 'valid_to', 'price_lists', 'product_filters']
-
 /** SQL of a promotion as a JSON object, from the columns of `item`. `listOf` gives a list column as JSON. */
-export function shownPromotion(
+function shownPromotion(
   item: string,
   listOf: (name: string) => RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const lists = ['price_lists', 'price_dimensions']
-  const fields = ['name', ...termNames, 'price_dimensions'].map((name) => {
+  const fields = termNames.map((name) => {
     const value = lists.includes(name) ? listOf(name) : sql.ref(`${item}.${name}`)
     return sql`${sql.lit(name)}, ${value}`
   })

@@ -14,10 +14,10 @@ export interface Promotion {
   price_dimensions: string[] | null
 }
 
-/** The columns, besides the id, that a promotion's versions keep. */
-const termNames = [
-  ...['name', 'kind', 'value', 'valid_from', 'valid_to'],
-  ...['price_lists', 'product_filters', 'price_dimensions'],
+/** The columns of a promotion besides its id, which its versions keep. */
+export const termNames = [
+  ...(['name', 'kind', 'value', 'valid_from', 'valid_to'] as const),
+  ...(['price_lists', 'product_filters', 'price_dimensions'] as const),
 ]
 const terms = sql.raw(termNames.join(', '))
 const termsOf = (table: string) => sql.raw(termNames.map((name) => `${table}.${name}`).join(', '))
