@@ -26,7 +26,7 @@ export function rejectFaultyFilters(
 ): void {
   for (const [name, values] of Object.entries(filters)) {
     const field = `product_filters/${pointerSegment(name)}`
-    const column = name === 'code' ? codeColumn : findFilterColumn(columns, name)
+    const column = findFilterColumn(columns, name)
     if (!column)
       errors.add(
         position,
@@ -49,7 +49,7 @@ export function rejectFaultyFilters(
  */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
   const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
-    const column = name === 'code' ? codeColumn : findFilterColumn(columns, name)
+    const column = findFilterColumn(columns, name)
     if (!column) return { kind: 'extension', ordinal: 0, texts: [] }
     const { kind, type, ordinal } = column
     const sound = values.filter((value) => !findTypeFault(type, value))
@@ -84,10 +84,7 @@ function findFilterColumn(
   { attributes, extensions }: Columns,
   name: string,
 ): FilterColumn | undefined {
-  const kinds = { attribute: attributes, extension: extensions } as const
-  for (const kind of ['attribute', 'extension'] as const) {
-    const column = kinds[kind].find((column) => column.name === name)
-    if (column) return { ...column, kind }
-  }
-  return undefined
+  if (name === 'code') return codeColumn
+  const column = [...attributes, ...extensions].find((column) => column.name === name)
+  return column as FilterColumn | undefined
 }
