@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { lockAccount } from '../accounts/queries.ts'
 import { distinctKeys } from '../contract/duplicates.ts'
 import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
@@ -22,7 +23,7 @@ export const deleteProducts: Handler<'deleteProducts'> = ({ account, body, error
 
 /** Waits for writers of the account's lists, which look up products, and makes new lists and writers wait. */
 async function holdLists(trx: Trx, account: number): Promise<void> {
-  await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
+  await lockAccount(trx, account)
   await sql`
     select count(*) from (
       select from price_lists where account_id = ${account} order by id for no key update

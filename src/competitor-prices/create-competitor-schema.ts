@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { lockAccount } from '../accounts/queries.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
@@ -24,7 +25,8 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
   inAccount,
 }) =>
   inAccount(async (trx) => {
-    await lockColumns(trx, account)
+    // Serializes schema changes and keeps the columns from changing; product loads continue.
+    await lockAccount(trx, account)
     const present = await lockCompetitorSchema(trx, account, 'for update')
     const isInUse =
       present !== undefined && (await hasRows(trx, 'competitor_prices', { account_id: account }))
@@ -39,11 +41,6 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
     await putSchema(trx, account, schema)
     return describeSchema(trx, account, schema)
   })
-
-/** Serializes schema changes and keeps the columns from changing; product loads continue. */
-async function lockColumns(trx: Trx, account: number): Promise<void> {
-  await trx.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate().execute()
-}
 
 function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean {
   const names = JSON.stringify(columns.map(({ name }) => name))
