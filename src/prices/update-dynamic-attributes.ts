@@ -4,8 +4,7 @@ import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
-import { type InputColumn, inputRows } from '../database/input-rows.ts'
+import { columnsOf, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
@@ -43,30 +42,24 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       const rows = attributes.map(({ row }) => row)
       const rowIds = await findPublishedRows(trx, list, rows)
       rejectMissing(keyed, rows, rowIds, errors)
-      const byRow = await groupByRowId(attributes, rowIds)
-      await rejectTooManyNames(trx, list, byRow, errors)
+      const found = await ofFoundRows(attributes, rowIds)
+      const joined = await joinRows(trx, list, found)
+      if (found.length > 0) await rejectTooManyNames(trx, joined, errors)
       errors.reject()
-      if (byRow.size === 0) return []
-      await mergeAttributes(trx, list, await inputRows(trx, mergedColumns, [...byRow]))
-      return [...byRow.keys()]
+      if (found.length > 0) await mergeAttributes(trx, list, joined)
+      return [...new Set(found.map(({ rowId }) => rowId))]
     }),
   )
 
-/** Groups attributes by published row, both in payload order. */
-async function groupByRowId(
-  attributes: Positioned<Attribute>[],
-  rowIds: RowIds,
-): Promise<AttributesByRow> {
-  const byRow: AttributesByRow = new Map()
+interface OfRow extends Positioned<Attribute> {
+  rowId: number
+}
+
+/** The attributes of rows that were found, in payload order. */
+async function ofFoundRows(attributes: Positioned<Attribute>[], rowIds: RowIds): Promise<OfRow[]> {
   const placed = attributes.map((attribute, index) => ({ ...attribute, rowId: rowIds[index] }))
-  const inPayloadOrder = await sortCooperatively(placed, (a, b) => a.position - b.position)
-  await mapCooperatively(inPayloadOrder, (attribute) => {
-    const { rowId } = attribute
-    const present = rowId && byRow.get(rowId)
-    if (present) present.push(attribute)
-    else if (rowId) byRow.set(rowId, [attribute])
-  })
-  return byRow
+  const found = placed.filter((attribute): attribute is OfRow => attribute.rowId !== null)
+  return sortCooperatively(found, (a, b) => a.position - b.position)
 }
 
 function attributeKey(attribute: Attribute): string {
@@ -89,16 +82,6 @@ export interface Attribute {
   extensions: string[]
   name: string
   value: unknown
-}
-
-type AttributesByRow = Map<number, Positioned<Attribute>[]>
-type RowAttributes = [id: number, attributes: Positioned<Attribute>[]]
-
-const removedColumn: InputColumn<RowAttributes> = {
-  name: 'removed',
-  type: 'text[]',
-  value: ([, attributes]) =>
-    arrayLiteral(attributes.flatMap(({ row }) => (row.value === null ? row.name : []))),
 }
 
 /** The attribute that a payload row sets or removes. */
@@ -130,87 +113,78 @@ function inexactNumbers(value: unknown, field: string): string[] {
   )
 }
 
-export const namesMax = 100
+const namesMax = 100
 
-/** Reports attributes, in payload order, that would give a row more than 100 names. */
+/** SQL of a FROM item with the places (position, line) of names beyond the limit of a row. Removed names make room. */
+export function namesTooMany(joined: JoinedAttributes): RawBuilder<unknown> {
+  return sql`(
+    select position, line from (
+      select f.position, f.line, f.value <> 'null' as is_new,
+        count(*) filter (where f.value <> 'null') over (partition by r.id order by f.position) as added,
+        count(*) filter (where f.value = 'null') over (partition by r.id) as removed,
+        (select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}'))) as held
+      from ${joined}
+      where coalesce(r.dynamic_attributes, '{}') ? f.name = (f.value = 'null')
+    ) as changed_names
+    where is_new and held - removed + added > ${namesMax}::integer
+  ) as beyond`
+}
+
+/** SQL of a FROM clause: attributes `f` (position, line, name, value), each once, with their rows `r`. */
+type JoinedAttributes = RawBuilder<unknown>
+
+export const tooManyNames = {
+  field: 'dynamic_attribute_name',
+  code: 'length',
+  message: `a row has at most ${namesMax} dynamic attributes`,
+} as const
+
 async function rejectTooManyNames(
   trx: Trx,
-  list: PriceList,
-  byRow: AttributesByRow,
+  joined: JoinedAttributes,
   errors: RowErrors,
 ): Promise<void> {
-  for (const { id, held } of await findFullRows(trx, list, byRow)) {
-    const names = new Set(held)
-    for (const { row, position } of byRow.get(id) ?? []) {
-      const { name, value } = row
-      if (value === null) continue
-      if (names.has(name) || names.size < namesMax) names.add(name)
-      else
-        errors.add(
-          position,
-          'dynamic_attribute_name',
-          'length',
-          `a row has at most ${namesMax} dynamic attributes`,
-        )
-    }
-  }
+  const { rows } = await sql<{ position: number }>`
+    select position from ${namesTooMany(joined)}`.execute(trx)
+  const { field, code, message } = tooManyNames
+  for (const { position } of rows) errors.add(position, field, code, message)
 }
 
-const nameColumns: InputColumn<RowAttributes>[] = [
-  { name: 'id', type: 'bigint', value: ([id]) => id },
-  {
-    name: 'names',
-    type: 'jsonb',
-    value: ([, attributes]) =>
-      JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, 0]))),
-  },
-  removedColumn,
-]
-
-/** Finds the rows that would have too many names, with the names that they keep. */
-async function findFullRows(
+async function joinRows(
   trx: Trx,
-  list: PriceList,
-  byRow: AttributesByRow,
-): Promise<{ id: number; held: string[] }[]> {
-  if (byRow.size === 0) return []
-  const input = await inputRows(trx, nameColumns, [...byRow])
-  const { rows } = await sql<{ id: number; held: string[] }>`
-    select r.id, array(select jsonb_object_keys(r.dynamic_attributes - input.removed)) as held
-    from ${input}
-    join price_list_rows r
-      on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id
-    where (
-      select count(*)
-      from jsonb_object_keys((coalesce(r.dynamic_attributes, '{}') || input.names) - input.removed)
-    ) > ${namesMax}`.execute(trx)
-  return rows
+  { account_id, id }: PriceList,
+  attributes: OfRow[],
+): Promise<JoinedAttributes> {
+  const input = await inputRows(trx, ofRowColumns, attributes)
+  return sql`(select *, null::integer as line from ${input}) as f
+    join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and r.id = f.row_id`
 }
 
-const mergedColumns: InputColumn<RowAttributes>[] = [
-  { name: 'id', type: 'bigint', value: ([id]) => id },
-  {
-    name: 'attributes',
-    type: 'jsonb',
-    value: ([, attributes]) =>
-      JSON.stringify(Object.fromEntries(attributes.map(({ row }) => [row.name, row.value]))),
-  },
+/** Input columns of an attribute. */
+export const attributeColumns: InputColumn<Attribute>[] = [
+  { name: 'name', type: 'text', value: ({ name }) => name },
+  { name: 'value', type: 'jsonb', value: ({ value }) => JSON.stringify(value) },
 ]
 
-/**
- * Merges the attributes of `input` (id, attributes) into the rows; null removes one. Returns the number of rows
- * written.
- */
+const ofRowColumns: InputColumn<OfRow>[] = [
+  { name: 'position', type: 'integer', value: ({ position }) => position },
+  { name: 'row_id', type: 'bigint', value: ({ rowId }) => rowId },
+  ...columnsOf(attributeColumns, ({ row }: OfRow) => row),
+]
+
+/** Merges attributes into their rows; null removes one. Returns the number of rows written. */
 export async function mergeAttributes(
   trx: Trx,
   list: PriceList,
-  input: RawBuilder<unknown>,
+  joined: JoinedAttributes,
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     update price_list_rows r
     set dynamic_attributes = (coalesce(r.dynamic_attributes, '{}') || input.attributes)
       - array(select key from jsonb_each(input.attributes) where value = 'null')
-    from ${input}
+    from (
+      select r.id, jsonb_object_agg(f.name, f.value) as attributes from ${joined} group by r.id
+    ) as input
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
     trx,
   )

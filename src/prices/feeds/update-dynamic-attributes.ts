@@ -9,17 +9,17 @@ import {
   stagedFaults,
   stagedFaultsMax,
 } from '../../contract/staged-faults.ts'
-import type { InputColumn } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { keyColumns } from '../payload.ts'
 import {
-  type Attribute,
+  attributeColumns,
   attributeOf,
   fixedKeys,
   mergeAttributes,
-  namesMax,
+  namesTooMany,
   rejectFaultyAttribute,
+  tooManyNames,
 } from '../update-dynamic-attributes.ts'
 import { joinPublished } from '../write/write-cells.ts'
 import {
@@ -40,7 +40,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   return {
     columns: extensionColumns(extensions),
     ignored: exportedKeys,
-    input: attributeColumns,
+    input: [...keyColumns, ...attributeColumns],
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'name'],
     read: async (rows: readonly Schemas['UpdateDynamicAttributesRow'][], errors) => {
@@ -51,41 +51,21 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
     },
     findFaults: async (once) =>
       bothFaults(await findMissingRows(trx, list, job), await findNamesTooMany(trx, list, once)),
-    write: async () => ({ created: 0, updated: await mergeAttributes(trx, list, byRow(list)) }),
+    write: async () => {
+      const joined = sql`pg_temp.feed f ${joinPublished(list)}`
+      return { created: 0, updated: await mergeAttributes(trx, list, joined) }
+    },
   }
 }
 
-const attributeColumns: InputColumn<Attribute>[] = [
-  ...keyColumns,
-  { name: 'name', type: 'text', value: ({ name }) => name },
-  { name: 'value', type: 'jsonb', value: ({ value }) => JSON.stringify(value) },
-]
-
-/** Finds staged names beyond the limit per row. Removed names make room. */
 async function findNamesTooMany(
   trx: Trx,
   list: PriceList,
   once: RawBuilder<unknown>,
 ): Promise<StagedFaults> {
   const { rows } = await sql<{ position: number; line: number; total: number }>`
-    select position, line, count(*) over () as total from (
-      select f.position, f.line, f.value <> 'null' as is_new,
-        count(*) filter (where f.value <> 'null') over (partition by r.id order by f.position) as added,
-        count(*) filter (where f.value = 'null') over (partition by r.id) as removed,
-        (select count(*) from jsonb_object_keys(coalesce(r.dynamic_attributes, '{}'))) as held
-      from ${once} f ${joinPublished(list)}
-      where coalesce(r.dynamic_attributes, '{}') ? f.name = (f.value = 'null')
-    ) as changed_names
-    where is_new and held - removed + added > ${namesMax}::integer
+    select position, line, count(*) over () as total
+    from ${namesTooMany(sql`${once} f ${joinPublished(list)}`)}
     order by position limit ${stagedFaultsMax}`.execute(trx)
-  const message = `a row has at most ${namesMax} dynamic attributes`
-  return stagedFaults(rows, () => ({ field: 'dynamic_attribute_name', code: 'length', message }))
-}
-
-/** A FROM item with the staged attributes of each row. */
-function byRow(list: PriceList): RawBuilder<unknown> {
-  return sql`(
-    select r.id, jsonb_object_agg(f.name, f.value) as attributes
-    from pg_temp.feed f ${joinPublished(list)} group by r.id
-  ) as input`
+  return stagedFaults(rows, () => tooManyNames)
 }
