@@ -21,6 +21,13 @@ export function number(value: number): string {
   return value.toLocaleString('en')
 }
 
+/** The first lines, indented, and how many more of `total` there are. */
+export function firstLines(lines: string[], max: number, total: number): string[] {
+  const shown = lines.slice(0, max).map((line) => `  ${line}`)
+  const more = total - shown.length
+  return more > 0 && shown.length > 0 ? [...shown, `  and ${number(more)} more`] : shown
+}
+
 type Cell = string | number | boolean | null | undefined
 export type TableRow = Record<string, Cell>
 

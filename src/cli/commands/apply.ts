@@ -7,12 +7,13 @@ import {
   Problem,
   type Schemas,
 } from '../../client/index.ts'
+import { sentence } from '../../client/problem.ts'
 import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
 import { Failed } from '../faults.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
-import { number, rowCount } from '../terminal.ts'
+import { firstLines, number, rowCount } from '../terminal.ts'
 import { followJob, idShownBy } from './jobs.ts'
 
 const rowsShown = 50
@@ -75,8 +76,6 @@ function applied({ id, status, revision, apply_at }: Schemas['Plan'], skipped: n
   return `Plan ${id} is applied${change}${skipped > 0 ? `, ${rowCount(skipped)} left out` : ''}.`
 }
 
-type Fault = Pick<Job['errors'][number], 'code' | 'message' | 'cell'>
-
 /** Tells why a plan was refused, with the first rows and what to do. Returns other faults unchanged. */
 function refusal(fault: unknown, id: number, skip: Skip): unknown {
   const isOfJob = fault instanceof JobFailed
@@ -84,15 +83,13 @@ function refusal(fault: unknown, id: number, skip: Skip): unknown {
   const { errors } = isOfJob ? fault.job : fault
   const type = isOfJob ? errors[0]?.code : fault.type
   if (type !== 'plan-stale' && type !== 'guardrail-violated') return fault
-  const rows: Fault[] = isOfJob ? errors.slice(1) : errors
+  const rows: Job['errors'] = isOfJob ? errors.slice(1) : errors
   const total = isOfJob ? fault.job.progress.error : fault.errorCount
-  const more = total - Math.min(rows.length, rowsShown)
   const what = type === 'plan-stale' ? 'stale' : 'violations'
   return new Failed(
     [
       `Plan ${id} was not applied: ${reasons[what](total)}.`,
-      ...rows.slice(0, rowsShown).map((row) => `  ${place(row)}${row.message}`),
-      ...(more > 0 ? [`  and ${number(more)} more`] : []),
+      ...firstLines(rows.map(sentence), rowsShown, total),
       advice(what, id, rows, skip),
     ].join('\n'),
   )
@@ -104,9 +101,7 @@ const reasons = {
     `${number(count)} guardrail ${count === 1 ? 'violation' : 'violations'}`,
 }
 
-const place = ({ cell }: Fault) => (cell ? `${Object.values(cell).join(', ')}: ` : '')
-
-function advice(what: Skip[number], id: number, rows: Fault[], skip: Skip): string {
+function advice(what: Skip[number], id: number, rows: Job['errors'], skip: Skip): string {
   const command = `pricewell apply ${id} --skip ${[...new Set([...skip, what])].join()}`
   if (what === 'stale') return `Leave them out with \`${command}\`, or make a new plan.`
   const pass = "let them pass with --override '<reason>'"

@@ -10,7 +10,7 @@ import { planText } from '../plan-text.ts'
 import { character, oneColumn, prepareFiles, wholeNumber } from '../prepare-files.ts'
 import { answer, type Program } from '../program.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
-import { number, paint, printable, rowCount, startBar } from '../terminal.ts'
+import { firstLines, number, paint, printable, rowCount, startBar } from '../terminal.ts'
 import { oneMore } from './reprice.ts'
 
 export function addLoad(program: Program): void {
@@ -161,11 +161,10 @@ function describeRefused(
   { type, detail, errors, errorCount }: Refused,
   rejects: string | undefined,
 ): string {
-  const more = errorCount - Math.min(errors.length, shownMax)
+  const lines = errors.map((error) => printable(`${place(error)}${error.message}`))
   return [
     paint('red', printable(`${file}: ${detail}`)),
-    ...errors.slice(0, shownMax).map((error) => printable(`  ${place(error)}${error.message}`)),
-    ...(more > 0 && errors.length > 0 ? [`  and ${number(more)} more`] : []),
+    ...firstLines(lines, shownMax, errorCount),
     ...(rejects && rejects !== '-'
       ? [`${rejects} has the rejected rows, each with its error.`]
       : []),
