@@ -20,11 +20,10 @@ async function aPricedShop(t: Parameters<typeof aShop>[0]) {
 t.test('reprice makes a plan, and says what it does and how to go on', async (t) => {
   const { shop, run } = await aPricedShop(t)
   const { stdout } = await run('reprice', 'L', '--formula', '= Price * 1.2 + 4', '--note', 'für ☀')
-  const [, id] = /^Plan (\d+): /.exec(stdout) ?? []
-  t.equal(
-    stdout,
-    `Plan ${id}: 2 of 2 prices change, 2 rise, 0 fall, 60 percent on average.\nViolated guardrails: max_increase_percent (1).\nSee it: pricewell plan ${id}. Apply it: pricewell apply ${id}.\n`,
-  )
+  const [, id] = /^Plan (\d+): reprice, L, open\n/.exec(stdout) ?? []
+  t.match(stdout, / {2}rows +2\n {2}changed +2\n {2}increases +2\n {2}average change +\+60 %\n/)
+  t.match(stdout, / {2}violations +max_increase_percent 1\n/)
+  t.match(stdout, `\`pricewell plan ${id}\` shows its rows. \`pricewell apply ${id}\` is refused`)
   t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { operation: 'reprice', note: 'für ☀' })
 })
 

@@ -2,15 +2,14 @@ import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
+import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
-import { number } from '../terminal.ts'
 import { followJob } from './jobs.ts'
 import { castTo } from './prices.ts'
 
 type Input = Schemas['RepriceInput']
-type Plan = Schemas['Plan']
 type Weekday = NonNullable<NonNullable<Input['dates']>['days_of_week']>[number]
 
 export function addReprice(program: Program): void {
@@ -47,7 +46,7 @@ export function addReprice(program: Program): void {
         ...(dates && { dates }),
         ...(decimals !== undefined && { decimals }),
       })
-      answer(options, plan, told(plan))
+      answer(options, plan, planText(plan))
     })
 }
 
@@ -57,28 +56,13 @@ async function makePlan(
   options: Shared,
   note: string | undefined,
   body: Input,
-): Promise<Plan> {
+): Promise<Schemas['Plan']> {
   const params = { header: changeHeaders({ note }) }
   const { data } = await client.POST('/api/v1/prices/reprice/', { params, body })
   if ('operation' in data) return data
   const { result } = await followJob(client, data.id, options)
   const { plan_id: id } = result as Schemas['PlanMade']
   return readPlan(client, id)
-}
-
-function told({ id, summary, violations }: Plan): string {
-  const { rows = 0, changed = 0, increases = 0, decreases = 0 } = summary
-  const { average_change_percent: average, margin_before, margin_after } = summary
-  const change = average === null ? '' : `, ${average} percent on average`
-  const margins =
-    margin_before === null ? [] : [`Mean margin: ${margin_before} before, ${margin_after} after.`]
-  const violated = violations.map(({ guardrail, rows }) => `${guardrail} (${number(rows)})`)
-  return [
-    `Plan ${id}: ${number(changed)} of ${number(rows)} prices change, ${number(increases)} rise, ${number(decreases)} fall${change}.`,
-    ...margins,
-    ...(violated.length > 0 ? [`Violated guardrails: ${violated.join(', ')}.`] : []),
-    `See it: pricewell plan ${id}. Apply it: pricewell apply ${id}.`,
-  ].join('\n')
 }
 
 function readDates(given: {
