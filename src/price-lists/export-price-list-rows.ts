@@ -6,7 +6,7 @@ import type { OperationRequest } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { isInCalendar } from './calendar.ts'
 import { revisionHeader } from './history/record-revision.ts'
-import { pricesOf } from './list-rows.ts'
+import { attributesOfRow, joinProducts, pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import {
   type Cell,
@@ -17,7 +17,7 @@ import {
 } from './position-fields.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 import { type OrderedListRows, orderedRows, type SelectedRows } from './row-order.ts'
-import { attributesOfRow, type ShownRows, shownRows } from './shown-rows.ts'
+import { type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
  * Exports the rows of a list, by id or in the requested order: one line per price or dynamic attribute of the published
@@ -143,7 +143,7 @@ function selected(
     fields: sql.join(written),
     names: Object.keys(all),
     from: sql`${rows.from}
-      left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+      ${joinProducts(list)}
       ${position ? attributesOfRow(list).join : sql``} ${joined}`,
   }
 }

@@ -7,12 +7,12 @@ import { onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { revisionHeader } from './history/record-revision.ts'
-import { pricesOf } from './list-rows.ts'
+import { attributesOfRow, joinProducts, pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { type Position, positionReader, withPositions } from './position-fields.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 import { orderedRows } from './row-order.ts'
-import { attributesOfRow, type RowsQuery, type ShownRows, shownRows } from './shown-rows.ts'
+import { type RowsQuery, type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
  * One page of a list's rows. Published rows have prices, margins and dynamic attributes, past rows only prices, draft
@@ -73,7 +73,7 @@ async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
       ${version === 'past' ? sql`null` : sql`r.dynamic_attributes`} as dynamic_attributes, p.costs
       ${position ? attributesOfRow(list).field : sql``}
     from ${rows.from}
-    left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    ${joinProducts(list)}
     ${position ? attributesOfRow(list).join : sql``}
     where ${ofList} and ${rows.isMember} and r.id = ${onPage}`
   const isKnown = version === 'published' && !isNarrowed

@@ -58,6 +58,16 @@ export const joinRows =
   (condition) =>
     sql`join ${from} on r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
 
+/** SQL that joins the products `p` of rows `r`. */
+export const joinProducts = ({ account_id }: Pick<ListKey, 'account_id'>): RawBuilder<unknown> =>
+  sql`left join products p on p.account_id = ${account_id} and p.id = r.product_id`
+
+/** SQL of the attributes of a row `r`: a field for the SELECT list, and the join that it needs. */
+export function attributesOfRow({ account_id }: Pick<ListKey, 'account_id'>) {
+  const join = sql`left join product_attributes pa on pa.account_id = ${account_id} and pa.code = r.code`
+  return { field: sql`, pa.attributes`, join }
+}
+
 /** SQL of the price set for row `r` on a day; null if none was. */
 export function setOnDay(
   { list, fromMonths }: ListRows,

@@ -4,7 +4,7 @@ import { type OrderedRows, type OrderKey, orderBy, orderKeys } from '../contract
 import { Problem } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { priceOf } from './list-rows.ts'
+import { joinProducts, priceOf } from './list-rows.ts'
 import { withMargin } from './margin-sql.ts'
 import type { RowsQuery, ShownRows } from './shown-rows.ts'
 
@@ -69,8 +69,7 @@ function rowKeys({ list, columns, version }: ShownRows, order: string | undefine
 
 /** The columns that order a page, without prices unless they are needed. */
 function keysOf({ list, rows }: ShownRows, { name }: OrderingValue): SelectedRows {
-  const products = sql`left join products p on p.account_id = ${list.account_id} and p.id = r.product_id`
-  const from = { price: rows.from, margin: sql`${rows.from} ${products}` }[name ?? '']
+  const from = { price: rows.from, margin: sql`${rows.from} ${joinProducts(list)}` }[name ?? '']
   const fields = sql`r.id, r.code, r.extensions ${name === 'margin' ? sql`, p.costs` : sql``}`
   return { fields, names: ['id', 'code', 'extensions'], from: from ?? rows.fromKeys }
 }

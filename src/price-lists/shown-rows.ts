@@ -127,9 +127,3 @@ async function rowsOf(
   const { revision: past } = moment
   return { version: 'past', revision: past, rows: await rowsAsOf(trx, list, past) }
 }
-
-/** SQL of the attributes of a row `r`: a field for the SELECT list, and the join that it needs. */
-export function attributesOfRow({ account_id }: PriceList) {
-  const join = sql`left join product_attributes pa on pa.account_id = ${account_id} and pa.code = r.code`
-  return { field: sql`, pa.attributes`, join }
-}

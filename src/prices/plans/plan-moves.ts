@@ -4,9 +4,10 @@ import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { matchingProducts } from '../../price-lists/catalog-difference.ts'
 import { keyOfCell, type Revisions } from '../../price-lists/history/changed-cells.ts'
+import { joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { joinProducts, makePlan } from './plan-rows.ts'
+import { keyOfRow, makePlan } from './plan-rows.ts'
 
 const noPrices = sql`null::integer as dimension, null::date as date`
 const noChange = sql`null::numeric[] as costs, null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
@@ -101,8 +102,8 @@ export async function planRevert(
     trx,
     { operation: 'revert', list: unguarded, origin, call },
     sql`
-      select null::integer as position, r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, u.dimension,
-        u.date, null as action, p.costs, u.held as old, u.price as new, null as reason, null::jsonb as inputs
+      select null::integer as position, ${keyOfRow}, u.dimension, u.date, null as action, p.costs, u.held as old, u.price as new,
+        null as reason, null::jsonb as inputs
       from pg_temp.undone_cells u
       join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${list.id} and r.id = u.row_id
       ${joinProducts(list)}

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { isPublishedNow } from '../../price-lists/list-rows.ts'
+import { isPublishedNow, joinProducts } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { heldPrice } from '../write/stale-cells.ts'
-import { joinProducts, keyOfRow, makePlan } from './plan-rows.ts'
+import { keyOfRow, makePlan } from './plan-rows.ts'
 
 interface PlannedPrices {
   /** A FROM item `f`: position, code, extension_key, dimension, date, price. */

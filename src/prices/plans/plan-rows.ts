@@ -10,10 +10,6 @@ import { changePercent, unroundedPercent } from '../../price-lists/history/diff-
 import { withMargins } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 
-/** Joins the products `p` of rows `r`. */
-export const joinProducts = ({ account_id }: PriceList) =>
-  sql`left join products p on p.account_id = ${account_id} and p.id = r.product_id`
-
 /** SQL of the columns that a plan takes from list row `r`. */
 export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`
 

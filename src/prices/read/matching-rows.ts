@@ -4,7 +4,12 @@ import { extensionKey } from '../../catalog/row-key.ts'
 import { arrayLiteral } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
-import { type ListRows, setOnDay } from '../../price-lists/list-rows.ts'
+import {
+  attributesOfRow,
+  joinProducts,
+  type ListRows,
+  setOnDay,
+} from '../../price-lists/list-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import {
   groupByNames,
@@ -114,12 +119,12 @@ function selectMatching(
     select input.at, r.id, r.product_id, r.code, r.extensions, coalesce(${setPrice(rowsOfList)}, 0) as price
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
-      ${extras.attributes ? sql`, pa.attributes` : sql``}
+      ${extras.attributes ? attributesOfRow(list).field : sql``}
       ${extras.priced ? sql`, ${setPrice(rowsOfList)} is not null as is_priced` : sql``}
     from ${inputRows(rows)} ${codes}
     ${join(sql`${on} and ${isMember}`)}
-    ${extras.costs ? sql`left join products p on p.account_id = ${list.account_id} and p.id = r.product_id` : sql``}
-    ${extras.attributes ? sql`left join product_attributes pa on pa.account_id = ${list.account_id} and pa.code = r.code` : sql``}
+    ${extras.costs ? joinProducts(list) : sql``}
+    ${extras.attributes ? attributesOfRow(list).join : sql``}
     ${list.hide_unpriced ? sql`where ${setPrice(rowsOfList)} is not null` : sql``}`
 }
 

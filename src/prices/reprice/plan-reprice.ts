@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { filterSql } from '../../catalog/product-filters.ts'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { isPublishedNow } from '../../price-lists/list-rows.ts'
+import { isPublishedNow, joinProducts } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { joinProducts, makePlan } from '../plans/plan-rows.ts'
+import { keyOfRow, makePlan } from '../plans/plan-rows.ts'
 import { heldPrice } from '../write/stale-cells.ts'
 import { type FigureCells, joinFigures } from './joined-figures.ts'
 import type { RepriceCall } from './reprice-call.ts'
@@ -64,7 +64,7 @@ async function selectedCells(
   const { held, months } = heldPrice(list)
   const read = [sql`coalesce(${held}, 0) as price`, sql`p.costs`]
   return sql`(
-    select r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key, f.dimension, f.date, ${held} as old,
+    select ${keyOfRow}, f.dimension, f.date, ${held} as old,
       ${sql.join([...read, ...figures.flatMap((one) => one.columns)])}
     from ${rows} cross join (
       select dimension, date from unnest(${dimensions}::integer[]) as dimension cross join unnest(${days}::date[]) as date

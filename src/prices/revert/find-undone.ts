@@ -5,6 +5,7 @@ import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { differentCells, isIn, rowsWithKey } from '../../price-lists/history/diff-price-list.ts'
+import { joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
@@ -93,7 +94,7 @@ function rowsThatReturn(list: PriceList, revisions: Revisions): RawBuilder<unkno
   return sql`
     select r.row_id, r.code, r.extensions, 'return' as move, case ${changed}
         when p.id is null then 'product_gone' when p.active is false then 'product_inactive' end as conflict
-    from removed_rows r left join products p on p.account_id = ${list.account_id} and p.id = r.product_id
+    from removed_rows r ${joinProducts(list)}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.removed_version > ${after} and r.removed_version <= ${until} and r.added_version <= ${after}
       and ${isLast(list, revisions) ? sql`not ${isInList}` : sql`true`}`

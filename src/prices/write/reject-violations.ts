@@ -15,6 +15,7 @@ import {
 } from '../../price-lists/guardrails.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
+import { joinProducts } from '../../price-lists/list-rows.ts'
 import { withMargin } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import type { Written } from './set-prices.ts'
@@ -98,7 +99,7 @@ function writtenCells(list: PriceList): RawBuilder<unknown> {
     select cell.row_id, r.code, r.extension_key, cell.dimension, cell.date, cell.old, cell.new, p.costs
     from ${changedCells(list, { after: version, until: nextRevision(list) })}
     join price_list_rows r on r.account_id = ${account_id} and r.price_list_id = ${id} and r.id = cell.row_id
-    left join products p on p.account_id = ${account_id} and p.id = r.product_id
+    ${joinProducts(list)}
     where cell.change = 'priced'
   ) as cell`
 }
