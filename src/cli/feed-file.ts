@@ -37,11 +37,11 @@ export interface CsvShape {
 /** CSV in the format that the service accepts. */
 export const plainShape: CsvShape = { delimiter: ',', columns: new Map(), without: [] }
 
-const formats = {
-  csv: 'text/csv',
-  ndjson: 'application/x-ndjson',
-  jsonl: 'application/x-ndjson',
-} as const
+export const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
+
+export type Format = keyof typeof mediaTypes
+
+const formats = { ...mediaTypes, jsonl: mediaTypes.ndjson }
 
 const ending = /\.(csv|ndjson|jsonl|json)(\.gz)?$/i
 
@@ -136,7 +136,7 @@ function describe(name: string): { size: number; isFile: boolean } {
 
 const changed = (name: string) => new UsageFault(`${name} changed while it was being read.`)
 
-function unreadable(name: string, error: unknown): unknown {
+export function unreadable(name: string, error: unknown): unknown {
   if (error instanceof UsageFault) return error
   return new UsageFault(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
 }
@@ -160,14 +160,20 @@ const bytesMax = 256 * 1024 * 1024
 /** Throws `UsageFault` unless the file is a JSON array. Returns its length as NDJSON. */
 function checkArray(name: string, isGzip: boolean): number {
   const text = readText(name, isGzip)
-  let rows: unknown
+  parseArray(name, text, 'rows')
+  return Buffer.byteLength(asLines(text))
+}
+
+/** Parses the JSON array of a file. Throws `UsageFault`. */
+export function parseArray(name: string, text: string, items: string): unknown[] {
+  let parsed: unknown
   try {
-    rows = JSON.parse(text)
+    parsed = JSON.parse(text)
   } catch (error) {
     throw new UsageFault(`${name} is not valid JSON: ${(error as Error).message}`)
   }
-  if (!Array.isArray(rows)) throw new UsageFault(`${name} is not a JSON array of rows.`)
-  return Buffer.byteLength(asLines(text))
+  if (Array.isArray(parsed)) return parsed
+  throw new UsageFault(`${name} is not a JSON array of ${items}.`)
 }
 
 function readArray(name: string, isGzip: boolean): Buffer {

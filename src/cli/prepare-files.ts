@@ -1,13 +1,20 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { UsageFault } from './faults.ts'
-import { type CsvShape, type FeedFile, openFeedFile, plainShape } from './feed-file.ts'
+import {
+  type CsvShape,
+  type FeedFile,
+  type Format,
+  mediaTypes,
+  openFeedFile,
+  plainShape,
+} from './feed-file.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { demandRows } from './row-count.ts'
 import { openClient } from './session.ts'
 
 export interface FileOptions extends Shared {
-  format?: 'csv' | 'ndjson' | undefined
+  format?: Format | undefined
   /** How many rows a file must have. */
   rows?: number | undefined
   delimiter?: string | undefined
@@ -78,13 +85,11 @@ export function oneColumn(text: string, earlier = new Map<string, string>()): Ma
   return new Map([...earlier, [from, to]])
 }
 
-const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
-
 /** The name of standard input in messages. */
 const name = 'Standard input'
 
 /** Standard input as a file of rows. It can be sent once. */
-function standardInput(format: keyof typeof mediaTypes): FeedFile {
+function standardInput(format: Format): FeedFile {
   let isOpen = false
   const open = () => {
     if (isOpen) throw new UsageFault(`${name} cannot be read again: run the command again.`)

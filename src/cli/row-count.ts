@@ -1,8 +1,6 @@
 import { UsageFault } from './faults.ts'
-import type { FeedFile } from './feed-file.ts'
+import type { FeedFile, Format } from './feed-file.ts'
 import { number, rowCount } from './terminal.ts'
-
-type Format = 'csv' | 'ndjson'
 
 const quote = 0x22
 const lineFeed = 0x0a

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Argument } from '@commander-js/extra-typings'
 import { type PricewellClient, Problem } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
+import { parseArray, unreadable } from '../feed-file.ts'
 import { type DeletionKind, deletions } from '../kinds.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openPrompt } from '../prompt.ts'
@@ -64,24 +65,14 @@ function readLines(file: string): Key[] {
   const text = readText(file)
   if (!file.toLowerCase().endsWith('.json'))
     return text.split(/\r?\n/).filter((line) => line !== '')
-  const keys = parse(file, text)
-  if (Array.isArray(keys)) return keys
-  throw new UsageFault(`${file} is not a JSON array of keys.`)
+  return parseArray(file, text, 'keys') as Key[]
 }
 
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageFault(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
-  }
-}
-
-function parse(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new UsageFault(`${file} is not valid JSON: ${(error as Error).message}`)
+    throw unreadable(file, error)
   }
 }
 

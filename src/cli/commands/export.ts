@@ -1,6 +1,7 @@
 import { Argument, Option } from '@commander-js/extra-typings'
 import type { PricewellClient } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
+import { type Format, mediaTypes } from '../feed-file.ts'
 import { type CollectionKind, collections } from '../kinds.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { countingRows } from '../row-count.ts'
@@ -86,8 +87,6 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): F
   return isNdjson ? 'ndjson' : 'csv'
 }
 
-export type Format = 'csv' | 'ndjson'
-
 /** What to export: its display name, where it is read, and from which list and day. */
 interface Exported {
   name: string
@@ -99,8 +98,6 @@ interface Exported {
     | ((chunks: AsyncIterable<Uint8Array>, format: Format) => AsyncIterable<Uint8Array>)
     | undefined
 }
-
-const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
 /** Starts an export; returns its bytes and the number of rows to expect. */
 async function openExport(

@@ -114,7 +114,7 @@ async function readSettings(
   }
 }
 
-const guardrailNames = [
+export const guardrailNames = [
   ...(['min_price', 'max_price', 'max_increase_percent', 'max_decrease_percent'] as const),
   ...(['min_margin_percent', 'no_zero', 'max_changed_percent', 'max_removed_percent'] as const),
 ]

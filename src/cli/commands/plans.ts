@@ -7,16 +7,13 @@ import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { findList } from './export.ts'
 import { idShownBy } from './jobs.ts'
+import { guardrailNames } from './lists.ts'
 
 const plansShown = 25
 const rowsShown = 50
 
 const statuses = ['open', 'scheduled', 'applied', 'failed', 'discarded', 'expired'] as const
 const actions = ['price', 'add', 'remove', 'create', 'replace', 'none'] as const
-const guardrails = [
-  ...(['min_price', 'max_price', 'max_increase_percent', 'max_decrease_percent'] as const),
-  ...(['min_margin_percent', 'no_zero', 'max_changed_percent', 'max_removed_percent'] as const),
-]
 
 export function addPlans(program: Program): void {
   program
@@ -72,7 +69,7 @@ export function addPlan(program: Program): void {
     .argument('<id>', 'the id of the plan', idShownBy('pricewell plans'))
     .addOption(new Option('--action <action>', 'only rows with this action').choices(actions))
     .addOption(
-      new Option('--violation <guardrail>', 'only rows that violate it').choices(guardrails),
+      new Option('--violation <guardrail>', 'only rows that violate it').choices(guardrailNames),
     )
     .addHelpText(
       'after',

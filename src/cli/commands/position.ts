@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { plainShape } from '../feed-file.ts'
+import { type Format, plainShape } from '../feed-file.ts'
 import { collections } from '../kinds.ts'
 import type { Program } from '../program.ts'
-import { type Format, writeExport } from './export.ts'
+import { writeExport } from './export.ts'
 
 export function addPosition(program: Program): void {
   program
