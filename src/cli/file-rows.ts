@@ -9,7 +9,7 @@ import { recordsOf } from './reshape.ts'
 export type CellOf = (field: string) => string | undefined
 
 /** A row of a file: its first line, its text as comma-separated CSV or NDJSON, and its cells. */
-export interface FileRow {
+interface FileRow {
   line: number
   text: string
   cellOf: CellOf

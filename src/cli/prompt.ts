@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 
 /** Asks on standard error and reads lines from standard input, with or without a terminal. */
-export interface Prompt {
+interface Prompt {
   /** Returns the answer; empty at the end of the input. */
   ask(question: string): Promise<string>
   /** Like `ask`, without echo. */

@@ -40,7 +40,7 @@ export function identity(baseUrl: string): Pick<ClientOptions, 'token' | 'creden
 }
 
 /** What `pricewell login` saves: never the password. */
-export interface Login {
+interface Login {
   url: string
   email: string
   token: string

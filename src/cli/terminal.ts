@@ -55,7 +55,7 @@ function text(cell: Cell): string {
   return cell == null ? '' : printable(String(cell)).replaceAll('\n', '·')
 }
 
-export interface Bar {
+interface Bar {
   show(value: number, total: number, note?: string): void
   /** Ends the bar; may be called again. */
   stop(): void

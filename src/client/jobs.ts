@@ -28,7 +28,7 @@ export function isJob(answer: object): answer is JobInfo {
 }
 
 /** Opens the server-sent events of a job. */
-export type OpenEvents = (id: number, signal?: AbortSignal) => Promise<ReadableStream<Uint8Array>>
+type OpenEvents = (id: number, signal?: AbortSignal) => Promise<ReadableStream<Uint8Array>>
 
 /** Follows a job to its end, reconnecting if necessary. Throws `JobFailed` unless the job ends as `done`. */
 export async function waitForJob(

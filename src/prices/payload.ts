@@ -79,7 +79,7 @@ export function placeOfCell(
 }
 
 /** The keys of a row that select one of its product's prices. */
-export interface PriceAddress {
+interface PriceAddress {
   price_dimension?: string
   date?: string
 }

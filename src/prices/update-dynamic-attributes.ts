@@ -77,7 +77,7 @@ export const fixedKeys = new Set([
 const valueBytesMax = 4096
 
 /** A dynamic attribute of a row; the value null removes it. */
-export interface Attribute {
+interface Attribute {
   code: string
   extensions: string[]
   name: string

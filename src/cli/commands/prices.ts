@@ -163,7 +163,7 @@ export function pair(text: string, earlier: Record<string, string> = {}): Record
 }
 
 /** Converts the text of an extension to its JSON value. */
-export type Cast = (name: string, text: string) => unknown
+type Cast = (name: string, text: string) => unknown
 
 /**
  * Converts by the catalog's types; the service refuses texts that do not fit. Throws UsageFault for unknown extensions.

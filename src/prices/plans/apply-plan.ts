@@ -21,7 +21,7 @@ import { applyAddedProducts, applyRemovedProducts, applyRevert, applySync } from
 import { applyPrices } from './apply-prices.ts'
 
 /** Who applies a plan, and what to leave out of it. */
-export interface Call {
+interface Call {
   skip?: ('stale' | 'violations')[] | undefined
   origin: Origin
   /** The job that applies it. */
@@ -90,7 +90,7 @@ const kinds = {
 } as const
 
 /** What applying a plan returns, and what a job stores as its result. */
-export interface ApplicationResult {
+interface ApplicationResult {
   answer: Answer<
     number[] | Schemas['SyncResult'] | Schemas['RevertResult'] | Schemas['CreatedUpdated']
   >

@@ -14,7 +14,7 @@ import type { PriceList } from '../../price-lists/queries.ts'
 export const keyOfRow = sql`r.id as row_id, r.product_id, r.code, r.extensions, r.extension_key`
 
 /** A plan of a locked list. */
-export interface ListPlan extends Omit<NewPlan, 'list'> {
+interface ListPlan extends Omit<NewPlan, 'list'> {
   list: PriceList
   /** The list's row count, for a plan that stores only the rows it adds or removes. */
   rowsOfList?: number

@@ -20,7 +20,7 @@ export interface LookUp {
   findSales?: FindSales
 }
 
-export interface PriceRowOptions extends LookUp, RowPricing {
+interface PriceRowOptions extends LookUp, RowPricing {
   columns: Columns
   include: ReadonlySet<string>
 }
@@ -92,7 +92,7 @@ function openKeysWriter(
 /**
  * A key that an input row leaves open: the text before its value, and the index of the value among code and extensions.
  */
-export interface OpenKey {
+interface OpenKey {
   prefix: string
   type: ColumnType
   place: number

@@ -18,7 +18,7 @@ import { findValidPromotions } from '../../promotions/queries.ts'
 import { findNamedList } from '../payload.ts'
 
 /** A read of the present, with its day fixed: midnight may pass before the response. */
-export type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }
+type DatedInput = Schemas['GetPricesInput'] & { promotion_date: string }
 
 const knownByService = new WeakMap<Context, KnownPricings>()
 
@@ -182,7 +182,7 @@ function sizeOf({ list, columns, promotions }: Pricing): number {
 export class PricingChanged extends Error {}
 
 /** The current versions; `list` is null if it does not exist, 0 if it is not published. */
-export interface Versions {
+interface Versions {
   settings: number
   list: number | null
 }

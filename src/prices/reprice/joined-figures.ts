@@ -28,7 +28,7 @@ export interface FigureCells {
 }
 
 /** SQL that joins figures to rows `r` (with `attributes`) and cells `f`, and the figures as columns. */
-export interface JoinedFigures {
+interface JoinedFigures {
   join: RawBuilder<unknown>
   columns: RawBuilder<unknown>[]
 }

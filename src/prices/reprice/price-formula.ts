@@ -41,10 +41,10 @@ const figures = [
   'SALES_REVENUE',
   'SALES_AVG',
 ] as const
-export type Figure = (typeof figures)[number]
+type Figure = (typeof figures)[number]
 
 const comparators = ['<', '<=', '>', '>=', '=', '<>'] as const
-export type Comparator = (typeof comparators)[number]
+type Comparator = (typeof comparators)[number]
 
 /** The most terms that each function takes; all take at least two. */
 const termsMax = { MIN: 10, MAX: 10, IFNULL: 2, ROUND: 2, CEILING: 2, FLOOR: 2, ENDING: 2 }

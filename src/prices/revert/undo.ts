@@ -13,7 +13,7 @@ import { noPrices, writeMonths } from '../write/set-days.ts'
 import { readWritten, type WrittenRow, writeChanged, writtenOf } from '../write/set-prices.ts'
 
 /** How many cells and rows changed. */
-export interface Moved {
+interface Moved {
   priced: number
   added: number
   removed: number

@@ -29,7 +29,7 @@ export function rejectFutureObservation(
 }
 
 /** Cells with their place in the payload. */
-export interface GivenCells {
+interface GivenCells {
   /** A FROM item `f`: position, code, extension_key, dimension, date, price, expected_price. */
   from: RawBuilder<unknown>
   /** SQL of a cell's line in its file; SQL null without a file. */

@@ -13,7 +13,7 @@ import {
 } from './set-prices.ts'
 
 /** How many rows the cells name, and what changed. */
-export interface Updated {
+interface Updated {
   updated: number
   written: Written
 }
