@@ -2485,7 +2485,7 @@ export interface components {
         SyncResult: {
             /** @description Rows added to the list, at price 0. */
             added: components["schemas"]["Id"][];
-            /** @description Rows removed from the list; their ids no longer exist. */
+            /** @description Rows removed from the list; a revert brings them back with their ids. */
             removed: components["schemas"]["Id"][];
             /** @description For a job that applied a plan: rows left out. */
             skipped?: number;
@@ -6332,6 +6332,7 @@ export interface operations {
             /** @description The ids of the rows in payload order, each once. */
             201: {
                 headers: {
+                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
@@ -6864,7 +6865,6 @@ export interface operations {
             /** @description The ids of the sales that were created, in payload order; `[]` if all of them existed. */
             201: {
                 headers: {
-                    "Price-List-Revision": components["headers"]["PriceListRevision"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };

@@ -2,12 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { columnsOf, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
+import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import {
   lockPriceList,
   type PriceList,
@@ -19,7 +20,7 @@ import { findPublishedRows, type RowIds, rejectMissing } from './write/set-price
 
 /**
  * Sets and removes dynamic attributes of published rows by name. Returns the ids of the rows in payload order, each
- * once.
+ * once. They are no part of a revision.
  */
 export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
   account,
@@ -47,7 +48,8 @@ export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
       if (found.length > 0) await rejectTooManyNames(trx, joined, errors)
       errors.reject()
       if (found.length > 0) await mergeAttributes(trx, list, joined)
-      return [...new Set(found.map(({ rowId }) => rowId))]
+      const ids = [...new Set(found.map(({ rowId }) => rowId))]
+      return new Answer(ids, revisionHeader(list.version))
     }),
   )
 

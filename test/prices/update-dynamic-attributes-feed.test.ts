@@ -26,6 +26,7 @@ t.test(
       'content-type': 'text/csv',
     })
     t.match(answer, { status: 201, body: { rows: 5, created: 0, updated: 2 } })
+    t.equal(answer.headers['price-list-revision'], '1')
     const [uk, fr] = (await rowsOf(shop, list)).sort((a, b) => (a.country > b.country ? -1 : 1))
     t.strictSame(uk.dynamic_attributes, { on: true, side: 'left', text: '4', shelf: { aisle: 4 } })
     t.strictSame(fr.dynamic_attributes, { n: 4 })
@@ -72,7 +73,9 @@ t.test('null in a line of NDJSON removes the attribute, and so it does in a job'
   t.match(await shop.send('POST', path, line('a', null), type), { body: { updated: 1 } })
   const later = { ...type, prefer: 'respond-async' }
   const { body: job } = await shop.send('POST', path, line('d', null), later)
-  t.match(await shop.finished(job), { status: 'done', result: { rows: 1, created: 0, updated: 1 } })
+  t.match(await shop.finished(job), {
+    ...{ status: 'done', revision: 1, result: { rows: 1, created: 0, updated: 1 } },
+  })
   t.strictSame((await rowsOf(shop, list))[0].dynamic_attributes, { b: { c: null } })
 })
 

@@ -43,7 +43,7 @@ const nothing = { 'A FR': {}, 'A UK': {}, 'B FR': {}, 'B UK': {} }
 t.test('sets attributes and answers the ids of the rows in payload order, each once', async (t) => {
   const { shop, pks } = await aPublishedShop(t)
   const [aUk, aFr, bUk] = pks
-  const { status, body } = await set(shop, [
+  const { status, body, headers } = await set(shop, [
     attribute('shelf', 4, { code: 'B', country: 'UK' }),
     attribute('shelf', 1),
     attribute('colour', 'red', { code: 'B', extensions: { country: 'UK' } }),
@@ -51,6 +51,7 @@ t.test('sets attributes and answers the ids of the rows in payload order, each o
     attribute('side', 'left'),
   ])
   t.equal(status, 201)
+  t.equal(headers['price-list-revision'], '1', 'the revision that holds: there is no new one')
   t.strictSame(body, [bUk, aUk, aFr])
   t.strictSame(await kept(shop), {
     ...nothing,

@@ -10,7 +10,7 @@ import {
   stagedFaultsMax,
 } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { keyColumns } from '../payload.ts'
 import {
   attributeColumns,
@@ -52,8 +52,11 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
     findFaults: async (once) =>
       bothFaults(await findMissingRows(trx, list, job), await findNamesTooMany(trx, list, once)),
     write: async () => {
-      const joined = sql`pg_temp.feed f ${joinPublished(list)}`
-      return { created: 0, updated: await mergeAttributes(trx, list, joined) }
+      // Others may have changed it while the file arrived.
+      const locked = await lockPriceList(trx, account, { id: list.id })
+      const joined = sql`pg_temp.feed f ${joinPublished(locked)}`
+      const updated = await mergeAttributes(trx, locked, joined)
+      return { created: 0, updated, revision: locked.version }
     },
   }
 }
