@@ -33,12 +33,14 @@ export function storing(
 ): InAccount {
   const key = request.headers['idempotency-key']
   if (typeof key !== 'string' || !isWritingPost(operation)) return bound
-  const { account = 0, subject = '' } = request.caller ?? {}
+  const { account = 0, subject = '', type } = request.caller ?? {}
   const bodyHash = async () =>
     createHmac('sha256', secret)
       .update(await hash())
       .digest()
-  return storingAnswer(bound, { account, subject, key, path: pathOf(request), bodyHash })
+  // An identity provider could give its users the subjects of our keys.
+  const sender = type === 'external' ? `external:${subject}` : subject
+  return storingAnswer(bound, { account, subject: sender, key, path: pathOf(request), bodyHash })
 }
 
 /** The path without its trailing slash, and the query with its parameters sorted. */

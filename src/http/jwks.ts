@@ -3,6 +3,8 @@ import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKe
 const fetchTimeoutMs = 2000
 /** Older keys are fetched again, so that a key dropped by the provider stops working. */
 const maxAgeMs = 600_000
+/** Tokens with unknown keys cause no more fetches than one in this time; a new key is refused as long. */
+const cooldownMs = 5000
 /** The pause after a failed fetch, however many requests need a key. */
 const pauseMs = 1000
 /** Room for many keys. Without a limit, an endless response would fill the memory until the fetch times out. */
@@ -10,7 +12,7 @@ const bytesMax = 1024 * 1024
 
 /**
  * The keys of the identity provider, fetched at first use, again when they are 10 minutes old, and for a token whose
- * key is not among them (at most every 30 seconds). While the provider is down, the last fetched keys keep working; a
+ * key is not among them (at most every 5 seconds). While the provider is down, the last fetched keys keep working; a
  * token with another key fails (`isOutage`).
  */
 export function providerKeys(url: URL): JWTVerifyGetKey {
@@ -19,6 +21,7 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
   const remote = createRemoteJWKSet(url, {
     timeoutDuration: fetchTimeoutMs,
     cacheMaxAge: maxAgeMs,
+    cooldownDuration: cooldownMs,
     [customFetch]: (address, options) =>
       isPaused()
         ? Promise.reject(new TypeError('the last fetch failed a moment ago'))

@@ -183,6 +183,14 @@ t.test('API keys are taken beside the tokens of the provider, also while it is a
   expectProblem(t, await program.get(keysPath), 403, 'forbidden', 'it has the scopes of the key')
   t.equal((await account.get(path)).status, 401, 'our own logins are not taken')
   publish(...keys)
+  const create = (by: typeof user, name: string) =>
+    by.send('POST', '/api/v1/price_list/bulk_create/', [{ ...list, name }], {
+      'idempotency-key': 'k',
+    })
+  t.equal((await create(program, 'of the key')).status, 201)
+  const namesake = { ...claimsOf, sub: `key:${id}` }
+  const other = withKey(account, await signWith(keys[0] as Key, namesake))
+  t.match(await create(other, 'of the key'), { status: 409 }, 'no answer of the key is repeated')
   t.equal((await user.send('DELETE', `${keysPath}${id}`)).status, 204)
   letPass(t, 9_000)
   t.equal((await program.get(path)).status, 401, 'revoked')
@@ -241,6 +249,27 @@ t.test('keys that are held serve on through an outage of hours', async (t) => {
   letPass(t, 601_000)
   t.equal(await ask(next), 401, 'and when the keys are 10 minutes old')
 })
+
+t.test(
+  'a new key is accepted 5 seconds after the last fetch; without an answer, 503',
+  async (t) => {
+    const [known, next] = await Promise.all([aKey('ES256', 'first'), aKey('ES256', 'second')])
+    publish(known)
+    const service = await startTestService(t, settings)
+    const ask = async (key: Key) => {
+      const headers = { authorization: `jwt ${await signWith(key)}` }
+      return (await send(t, service, { method: 'GET', path, headers })).status
+    }
+    t.equal(await ask(known), 200)
+    answer = (response) => response.writeHead(500).end()
+    letPass(t, 5_001)
+    t.equal(await ask(next), 503)
+    t.equal(await ask(known), 200)
+    publish(known, next)
+    letPass(t, 1_001)
+    t.equal(await ask(next), 200)
+  },
+)
 
 t.test('a key that the provider has dropped ends the tokens that were let in by it', async (t) => {
   const [first, second] = await Promise.all([aKey('ES256', 'before'), aKey('ES256', 'after')])
