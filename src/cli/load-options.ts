@@ -21,6 +21,8 @@ export function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptio
   for (const { name, option, kinds } of ofSomeKinds)
     if (options[option] !== undefined && !kinds.includes(kind))
       throw new UsageFault(`${name} does not apply to ${kind}.`)
+  if (kind === 'promotions' && options.note !== undefined && !options.plan)
+    throw new UsageFault('--note of promotions needs --plan: only a plan keeps it.')
   rejectMixture(names, options)
 }
 

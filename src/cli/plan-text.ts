@@ -59,6 +59,11 @@ function circumstances({ violations, actor, note, ...plan }: Plan): Facts {
 
 function nextStep({ id, status, violations }: Plan): string[] {
   if (status === 'scheduled') return [`\`pricewell discard ${id}\` cancels it.`]
+  if (status === 'failed')
+    return [
+      'It cannot be applied any more: make the plan again. With `apply --at`, --skip leaves rows out and --override',
+      "'<reason>' lets them pass the guardrails.",
+    ]
   if (status !== 'open') return []
   const apply = `\`pricewell apply ${id}\``
   if (violations.length === 0)

@@ -88,7 +88,7 @@ function withPoints(
     if (column === undefined || !isDecimal(column)) return cell
     if (/^[+-]?[\d.]*\.\d+$/.test(cell))
       throw new UsageFault(
-        `${name}: line ${line}, ${column}: ${cell} may be a decimal or thousands. Nothing was loaded.`,
+        `${name}: line ${line}, ${column}: ${cell} may be a decimal or thousands. With --decimal-comma write 1234,50 or 1.234,50. Nothing was loaded.`,
       )
     return cell.replace(withComma, (_, sign, whole, decimals) => {
       return `${sign}${whole.replaceAll('.', '')}.${decimals}`

@@ -80,7 +80,7 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
     [
       'a.csv',
       2,
-      /^a\.csv: line 2, revenue: 1\.234 may be a decimal or thousands\. Nothing was loaded\.\n/,
+      /^a\.csv: line 2, revenue: 1\.234 may be a decimal or thousands\. With --decimal-comma write 1234,50 or 1\.234,50\. Nothing was loaded\.\n/,
     ],
     ['b.csv', 1, /^b\.csv: Line 3 has something between a closing quote and the next comma\./],
     ['c.csv', 2, /^c\.csv has no column "Beleg"; it has: transaction_id, code\.\n/],

@@ -286,6 +286,10 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
     [['rows', 'a.csv'], 'Name the price list of rows: --list.'],
     [['sales', 'a.csv', '--list', 'L'], '--list does not apply to sales.'],
     [['sales', 'a.csv', '--note', 'n'], '--note does not apply to sales.'],
+    [
+      ['promotions', 'a.csv', '--note', 'n'],
+      '--note of promotions needs --plan: only a plan keeps it.',
+    ],
     [['promotions', 'a.csv', '--override', 'r'], '--override does not apply to promotions.'],
     [['agreements', 'a.csv', '--skip-stale'], '--skip-stale does not apply to agreements.'],
     [['sales', 'a.csv', 'b.csv', '--rejects', 'r'], '--rejects takes one file at a time.'],

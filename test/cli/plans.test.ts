@@ -146,6 +146,17 @@ t.test('a plan is scheduled, and its status tells what became of it', async (t) 
   t.match(await run('apply', id, '--at', '2020-01-01T00:00:00Z'), { code: 1 })
 })
 
+t.test('a scheduled plan that was refused says why, and what to do', async (t) => {
+  const { run, shop, plan } = await aPricedList(t)
+  const id = await plan({ A: 11 })
+  await run('apply', id, '--at', new Date(Date.now() + 1500).toISOString())
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
+  let stdout = ''
+  while (!/, (failed|applied)\n/.test(stdout)) stdout = (await run('plan', id)).stdout
+  t.match(stdout, /1 row of the plan is stale/)
+  t.match(stdout, /It cannot be applied any more: make the plan again\./)
+})
+
 t.test('a plan that is open or scheduled is discarded', async (t) => {
   const { run, plan, pricesNow } = await aPricedList(t)
   const id = await plan({ A: 11 })

@@ -47,6 +47,18 @@ A     Spain       5  wholesale                10            10             90
   )
 })
 
+t.test('the prices of a client, with the agreement', async (t) => {
+  const agreement = {
+    ...{ name: 'Frame 7', client_code: 'C1', price_list_code: 'L' },
+    ...{ price_line: { code: 'A', country: 'Spain' }, prices: { wholesale: 8 } },
+  }
+  await shop.post('/api/v1/agreement/bulk_create_or_update/', [agreement])
+  const only = ['--where', 'country=Spain', '--dimension', 'wholesale']
+  const { stdout } = await run('prices', 'L', 'A', ...only, '--client', 'C1')
+  t.match(stdout, /^A +Spain +5 +wholesale +10 +8 +87\.5 +Frame 7\n/m)
+  t.match((await run('prices', 'L', 'A', ...only, '--client', 'C2')).stdout, /wholesale +10 +10/)
+})
+
 t.test('only what is asked for; an extension is typed as the catalog has it', async (t) => {
   const only = ['--where', 'country=Spain', '--where', 'size=5', '--dimension', 'wholesale']
   const { stdout } = await run('prices', 'L', 'A', ...only, '--json')

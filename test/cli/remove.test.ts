@@ -36,7 +36,10 @@ t.test(
   'a code, extension or list that there is not is named, and nothing is removed',
   async (t) => {
     const { run, left } = await aFilledList(t)
-    t.match(await run('remove', 'L', 'A', 'X'), { code: 1, stderr: /no such product: "X"/ })
+    t.match(await run('remove', 'L', 'A', 'X'), { code: 1, stderr: /no such product: "X"\.$/m })
+    t.match(await run('remove', 'L', 'A', '--where', 'country=XX'), {
+      ...{ code: 1, stderr: /no such product: "A" with country XX\.$/m },
+    })
     t.match(await run('remove', 'L', 'A', '--where', 'size=1'), { code: 2, stderr: /country/ })
     t.match(await run('remove', 'M', 'A'), { code: 1, stderr: /There is no price list "M"/ })
     t.equal((await left()).length, 4)

@@ -30,7 +30,7 @@ export function addLoad(program: Program): void {
     )
     .option('--job', 'have a background job load it, which continues if this command ends')
     .option('--plan', 'only make a plan, which `apply` applies (rows, prices, promotions)')
-    .option('--note <text>', 'why, for the log (rows, prices, promotions)')
+    .option('--note <text>', 'why, for the log (rows, prices) or the plan (also promotions)')
     .option('--override <reason>', 'lets prices pass the guardrails; needs the scope override')
     .option('--skip-stale', 'leaves stale rows out (prices, competitor-prices)')
     .addOption(

@@ -19,6 +19,7 @@ export function addPrices(program: Program): void {
     .option('--date <day>', 'the day to read in a calendar list; today when left out')
     .option('--promotion-date <day>', 'the day of the promotions; today when left out')
     .option('--as-of <moment>', 'as of a revision, or of a day and time')
+    .option('--client <code>', 'the prices that agreements give this client')
     .option('--require-valid', 'fails if the list is not valid on that day')
     .addHelpText(
       'after',
@@ -29,7 +30,7 @@ export function addPrices(program: Program): void {
       const client = openClient(options)
       const extensions = await castExtensions(client, options.where ?? {})
       const payload = await inputRows(client, list, { code, ...extensions }, options)
-      const { promotionDate: promotion_date, asOf: as_of, requireValid } = options
+      const { promotionDate: promotion_date, asOf: as_of, client: client_code } = options
       // Costs, and therefore margins, have no history.
       const margins = as_of === undefined ? (['margin', 'active_margin'] as const) : []
       const { data } = await client.POST('/api/v1/prices/get_prices/', {
@@ -39,7 +40,8 @@ export function addPrices(program: Program): void {
           payload,
           ...(promotion_date && { promotion_date }),
           ...(as_of !== undefined && { as_of }),
-          ...(requireValid && { require_valid: true }),
+          ...(client_code !== undefined && { client_code }),
+          ...(options.requireValid && { require_valid: true }),
         },
       })
       const shown = data.length > 0 ? table(data.map(columns)) : 'No row of the list matches.'
@@ -151,7 +153,8 @@ function columns(row: PriceRow): TableRow {
   } = others
   const asked = { ...product, price_dimension, date } as TableRow
   const names = promotions.map(({ name, value }) => `${name} ${value}`).join(', ')
-  return { ...asked, base_price, active_price, active_margin, promotions: names }
+  const prices = { base_price, active_price, active_margin }
+  return { ...asked, ...prices, promotions: names, agreement: agreement?.name }
 }
 
 /** Parses an option like country=France and adds it to the earlier ones. Throws InvalidArgumentError. */

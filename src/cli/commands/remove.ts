@@ -96,11 +96,17 @@ async function findProducts(
     const wanted = rows.filter((row) =>
       Object.entries(where).every(([name, text]) => String(row[name]) === text),
     )
-    if (wanted.length === 0) throw new Failed(`The catalog has no such product: "${code}".`)
+    if (wanted.length === 0) throw new Failed(missing(code, rows.length > 0 ? where : {}))
     for (const row of wanted)
       found.push({ code, ...Object.fromEntries(names.map((name) => [name, row[name]])) })
   }
   return found
+}
+
+function missing(code: string, where: Record<string, string>): string {
+  const values = Object.entries(where).map(([name, value]) => `${name} ${value}`)
+  const which = values.length > 0 ? ` with ${values.join(', ')}` : ''
+  return `The catalog has no such product: "${code}"${which}.`
 }
 
 const pageRows = 1000

@@ -34,7 +34,7 @@ export function addLog(program: Program): void {
 }
 
 function logged(revision: Schemas['Revision']): TableRow {
-  const { actor, reverts, voided, note } = revision
+  const { actor, reverts, voided, note, override } = revision
   const undone =
     reverts && (reverts.from === reverts.to ? reverts.from : `${reverts.from}-${reverts.to}`)
   return {
@@ -48,6 +48,7 @@ function logged(revision: Schemas['Revision']): TableRow {
     reverts: undone,
     mistake: voided ? 'yes' : undefined,
     note,
+    override,
   }
 }
 
