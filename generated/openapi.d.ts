@@ -63,7 +63,8 @@ export interface paths {
          *     old extensions.
          *
          *     A column cannot have the name of a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`,
-         *     ...); `description` is allowed.
+         *     ...); `description` is allowed. Differences, changes, plans and price histories leave out an extension that has the
+         *     name of one of their own keys (`new`, `reason`, ...).
          */
         post: operations["createCatalogSchema"];
         delete?: never;

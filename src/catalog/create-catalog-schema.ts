@@ -27,11 +27,15 @@ import {
  * Declares the account's columns: appends to them, or replaces them while there are no products and nothing names the
  * removed columns. Throws `schema-in-use`.
  */
-export const createCatalogSchema: Handler<'createCatalogSchema'> = ({ account, body, inAccount }) =>
-  inAccount(async (trx) => {
+export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
+  account,
+  body,
+  inAccount,
+}) => {
+  const declared = readDeclaration(body)
+  return inAccount(async (trx) => {
     await lockCatalog(trx, account)
     const present = await findColumns(trx, account)
-    const declared = readDeclaration(body, present)
     const appended = appendColumns(present, declared)
     const next = groupColumns(appended ?? newColumns(declared))
     const replacement = { account, present, next }
@@ -44,6 +48,7 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({ account, b
     await replaceColumns(trx, account, next.all)
     return schemaOf(next)
   })
+}
 
 /** Waits for transactions that rely on the columns (`keepColumns`). */
 async function lockCatalog(trx: Trx, account: number): Promise<void> {
@@ -78,20 +83,14 @@ interface Placed {
 }
 
 /** The declared columns: attributes, extensions, costs. Throws `invalid-request` with all faults. */
-function readDeclaration(input: Schemas['CatalogSchemaInput'], present: Columns): Declared[] {
+function readDeclaration(input: Schemas['CatalogSchemaInput']): Declared[] {
   const placed = [
     ...placeColumns('attribute', '/attributes', input.attributes),
     ...placeColumns('extension', '/extensions', input.extensions),
     ...placeColumns('cost', '/costs', input.costs),
   ]
-  // Columns of an earlier version may have a name that was reserved later.
-  const kept = new Set(present.all.map(({ name }) => name))
-  const isReserved = (name: string) => reservedNames.has(name) && !kept.has(name)
   const seen = new Set<string>()
-  const faults = placed.flatMap((one) => [
-    ...findNameFaults(one, isReserved, seen),
-    ...findValueFaults(one),
-  ])
+  const faults = placed.flatMap((one) => [...findNameFaults(one, seen), ...findValueFaults(one)])
   if (faults.length > 0) throw invalidRequest(faults)
   return placed.map(({ column }) => column)
 }
@@ -113,14 +112,10 @@ function placeColumns(
 }
 
 /** `seen` holds the names of earlier columns; this one's name is added. */
-function findNameFaults(
-  { column: { name }, pointer }: Placed,
-  isReserved: (name: string) => boolean,
-  seen: Set<string>,
-): RequestError[] {
+function findNameFaults({ column: { name }, pointer }: Placed, seen: Set<string>): RequestError[] {
   const at = { pointer: `${pointer}/name`, field: 'name' }
   const faults: RequestError[] = []
-  if (isReserved(name))
+  if (reservedNames.has(name))
     faults.push({ ...at, code: 'not_allowed', message: `"${name}" is a key of this interface` })
   if (seen.has(name))
     faults.push({
@@ -182,15 +177,14 @@ function countOf(present: Columns, kind: Column['kind']): number {
  */
 const reservedNames: ReadonlySet<string> = new Set(
   `
-  __proto__ action active active_margin active_price added agreement agreement_code at attributes
-  attributes_config base_price change change_percent client_code code competition competitor_name
-  competitor_price created currency date departure_date dimensions dynamic_attribute_name
-  dynamic_attribute_value dynamic_attributes error expected_price explain extended_catalog_id
-  extension extensions finished hash history id include input inputs is_calendar is_dated
-  latest_update lowest_price margin margin_after margin_before margin_formula name new old output
-  payload pk price price_dimension price_dimensions price_line price_list_code price_list_id
-  price_list_name priced prices product_code product_filters progress promotion promotion_date
-  promotions quantity reason removed resource_type revenue revision sales status total
-  transaction_date transaction_id untouched updated valid_from valid_to value violations
+  __proto__ active active_margin active_price added agreement agreement_code attributes
+  attributes_config base_price client_code code competition competitor_name competitor_price
+  created currency date departure_date dimensions dynamic_attribute_name dynamic_attribute_value
+  dynamic_attributes error expected_price explain extended_catalog_id extension extensions
+  finished hash id include input is_calendar is_dated latest_update lowest_price margin
+  margin_formula name output payload pk price price_dimension price_dimensions price_line
+  price_list_code price_list_id price_list_name priced prices product_code product_filters
+  progress promotion promotion_date promotions quantity removed resource_type revenue sales status
+  total transaction_date transaction_id untouched updated valid_from valid_to value
   `.match(/\w+/g),
 )

@@ -93,7 +93,7 @@ export async function readPageOfLargeRows<Row extends { id: number }>(
   return { count, rows: present.map(({ count: _, size: __, bytes: ___, ...row }) => row) }
 }
 
-interface Measured {
+export interface Measured {
   count: number
   size: number
   bytes: number

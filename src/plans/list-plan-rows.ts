@@ -40,6 +40,14 @@ async function dimensionsOf(trx: Trx, { account_id, price_list_id }: StoredPlan)
   return list?.price_dimensions ?? []
 }
 
+const planKeys = [
+  ...['action', 'reason', 'old', 'new', 'change_percent', 'margin_before', 'margin_after'],
+  ...['violations', 'inputs'],
+]
+
+/** Whether an extension is shown: the keys of a plan's row come before a column of the same name. */
+const isBeside = (name: string) => !planKeys.includes(name)
+
 /** Price rows always carry their numbers, even null ones; other rows have none. */
 function rowWriter({ operation }: StoredPlan, dimensions: string[], columns: Columns) {
   return (row: Selectable<PlanRows>): Schemas['PlanRow'] => {
@@ -53,7 +61,9 @@ function rowWriter({ operation }: StoredPlan, dimensions: string[], columns: Col
     const price_dimension = isCell ? dimensions[(row.dimension as number) - 1] : undefined
     return {
       code: row.code ?? '',
-      ...Object.fromEntries(columnEntries(columns.extensions, row.extensions ?? [])),
+      ...Object.fromEntries(
+        columnEntries(columns.extensions, row.extensions ?? []).filter(([name]) => isBeside(name)),
+      ),
       ...withoutAbsent({ price_dimension, date: row.date, action, reason }),
       ...(isCell && { old, new: new_, change_percent, margin_before, margin_after }),
       violations: violations as Schemas['GuardrailName'][],

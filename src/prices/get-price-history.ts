@@ -32,12 +32,16 @@ export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, err
       entries += found.reduce((sum, { count }) => sum + count, 0)
       rejectTooLarge(entries)
       for (const [index, { row }] of rows.entries())
-        texts.push(
-          `${JSON.stringify(row).slice(0, -1)},"history":${found[index]?.entries ?? '[]'}}`,
-        )
+        texts.push(`${keyText(row)},"history":${found[index]?.entries ?? '[]'}}`)
     }
     return new JsonText(`[${texts.join(',')}]`, texts.length)
   })
+
+/** A row as the text of an open JSON object, without an extension that is named like the history. */
+function keyText(row: WantedRow['row']): string {
+  const { history: _, ...key } = row as typeof row & { history?: unknown }
+  return JSON.stringify(key).slice(0, -1)
+}
 
 /** A history belongs to one price, so each row must name its code and all extensions. */
 function rejectWildcards(

@@ -1,7 +1,5 @@
 import t from 'tap'
-import { type RowSchema, readContract } from '../../src/contract/document.ts'
 import { aCatalog, schemaPath, smallSchema } from '../helpers/catalog.ts'
-import { query } from '../helpers/database.ts'
 import { astral } from '../helpers/hostile.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
 import { sharedService } from '../helpers/shared-service.ts'
@@ -88,8 +86,7 @@ const reserved =
   'valid_to price_dimensions margin_formula product_filters is_calendar is_dated name added attributes_config ' +
   'base_price created dimensions dynamic_attributes error finished hash id include input margin output payload ' +
   'progress promotion_date removed resource_type status total untouched updated value active_margin ' +
-  'agreement competition expected_price explain lowest_price priced sales action at change change_percent ' +
-  'history inputs margin_after margin_before new old reason revision violations'
+  'agreement competition expected_price explain lowest_price priced sales'
 
 t.test('a schema that breaks a rule is refused with the place of each fault', async (t) => {
   const account = await aCatalog(t, service, smallSchema)
@@ -104,30 +101,6 @@ t.test('no column is called like a fixed key', async (t) => {
     [name, { costs: [{ name }] }, ['/costs/0/name', 'not_allowed']],
   ])
   await expectRefused(t, account, schemaPath, () => account.get(readPath), names)
-})
-
-t.test('the keys of every row that has columns are reserved', async (t) => {
-  const names = new Set(reserved.split(' '))
-  const schemas: [string, RowSchema][] = Object.entries(readContract().components.schemas)
-  const ofPromotions = ['before', 'after', 'covered_rows']
-  for (const [schema, { properties = {}, additionalProperties }] of schemas)
-    if (typeof additionalProperties === 'object')
-      for (const key of Object.keys(properties))
-        if (properties.code) t.ok(names.has(key) || ofPromotions.includes(key), `${schema} ${key}`)
-})
-
-t.test('a column that an earlier version allowed may be sent again', async (t) => {
-  const account = await service.newAccount(t)
-  const schema = { attributes: [string('color')], extensions: [string('country')] }
-  await account.post(schemaPath, schema)
-  const ofAccount = `account_id = ${account.id} and name = 'country'`
-  await query(service.url, `update catalog_columns set name = 'history' where ${ofAccount}`)
-  const former = { attributes: [string('color')], extensions: [string('history')] }
-  t.equal((await account.post(schemaPath, former)).status, 201)
-  const more = { ...former, attributes: [string('color'), string('reason')] }
-  t.match(await account.post(schemaPath, more), {
-    ...{ status: 400, body: { errors: [{ pointer: '/attributes/1/name', code: 'not_allowed' }] } },
-  })
 })
 
 t.test('a __proto__ key, NUL and a lone surrogate are malformed bodies', async (t) => {

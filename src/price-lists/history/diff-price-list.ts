@@ -36,7 +36,8 @@ export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
   return {
     headers: revisionHeader(revisions.until),
     columns: [
-      ...['pk', 'extended_catalog_id', 'code', ...columns.extensions.map(({ name }) => name)],
+      ...['pk', 'extended_catalog_id', 'code'],
+      ...columns.extensions.map(({ name }) => name).filter(isBeside),
       ...['price_dimension', ...(list.is_calendar ? ['date'] : [])],
       ...['change', 'old', 'new', 'change_percent'],
     ],
@@ -212,13 +213,20 @@ export function changePercent(
 export const unroundedPercent = (old: RawBuilder<unknown>, now: RawBuilder<unknown>) =>
   sql<number | null>`(div((${now} - ${old}) * 1e22, nullif(${old}, 0)) * 1e-20)`
 
+const changeKeys = ['revision', 'at', 'change', 'old', 'new', 'change_percent']
+
+/** Whether an extension is shown: the keys of a change come before a column of the same name. */
+const isBeside = (name: string) => !changeKeys.includes(name)
+
 /** Returns a function that converts a stored cell to the contract's form. */
 export function shownCell(list: PriceList, columns: Columns) {
   return (cell: Omit<StoredCell, 'id'>): Schemas['CellChange'] => ({
     pk: cell.pk,
     extended_catalog_id: cell.product_id,
     code: cell.code,
-    ...Object.fromEntries(columnEntries(columns.extensions, cell.extensions)),
+    ...Object.fromEntries(
+      columnEntries(columns.extensions, cell.extensions).filter(([name]) => isBeside(name)),
+    ),
     price_dimension: list.price_dimensions[cell.dimension - 1] as string,
     ...(cell.date !== null && { date: cell.date }),
     change: cell.change,

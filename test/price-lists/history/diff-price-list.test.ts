@@ -1,7 +1,7 @@
 import t from 'tap'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { addProducts, aList, aShop, aShopOf, setPrices } from '../../helpers/shop.ts'
 import { aWrittenList, type ShownRows } from '../../helpers/written-list.ts'
 
 const service = await sharedService()
@@ -118,4 +118,33 @@ t.test('moments that make no sense are refused', async (t) => {
   const other = await service.newAccount(t)
   const foreign = await other.get(`/api/v1/price_list/${id}/diff/?from=0`)
   expectProblem(t, foreign, 404, 'price-list-not-found', 'foreign')
+})
+
+t.test('what shows changes leaves out extensions that are named like its own keys', async (t) => {
+  const names = ['new', 'old', 'change', 'revision', 'at', 'history', 'reason', 'inputs', 'action']
+  const extensions = names.map((name) => ({ name, type: 'string' }))
+  const row = { code: 'A', ...Object.fromEntries(names.map((name) => [name, `x${name}`])) }
+  const shop = await aShopOf(t, service, { extensions }, [row])
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [row])
+  await setPrices(shop, 'L', [{ ...row, price: 3 }])
+  const diff = `/api/v1/price_list/${id}/diff/?from=1`
+  t.match((await shop.get(diff)).body.results, [{ change: 'priced', old: 0, new: 3, reason: /x/ }])
+  const csv = await shop.send('GET', diff, undefined, { accept: 'text/csv' })
+  const [head] = csv.body.split('\r\n')
+  t.equal(
+    head,
+    'pk,extended_catalog_id,code,history,reason,inputs,action,price_dimension,change,old,new,change_percent',
+  )
+  const changes = await shop.get(`/api/v1/price_list/${id}/changes/?after=1`)
+  t.match(changes.body.results, [{ revision: 2, at: /Z$/, change: 'priced', new: 3 }])
+  const body = { price_list_name: 'L', payload: [row] }
+  const history = await shop.post('/api/v1/prices/get_price_history/', body)
+  t.match(history.body, [{ new: 'xnew', history: [{ price: 0 }, { price: 3, revision: 2 }] }])
+  const call = { price_list_name: 'L', formula: '= 4' }
+  const { body: plan } = await shop.post('/api/v1/prices/reprice/', call)
+  const rows = await shop.get(`/api/v1/plans/${plan.id}/rows/`)
+  t.match(rows.body.results, [
+    { action: 'price', old: 3, new: 4, change: 'xchange', reason: undefined, inputs: {} },
+  ])
 })
