@@ -2730,7 +2730,10 @@ export interface components {
             /** @description The margin at the price in force, with `include`: the formula with `active_price` as `Price`. */
             active_margin?: components["schemas"]["Margin"];
             dynamic_attributes?: components["schemas"]["DynamicAttributes"];
-            /** @description Whether a price was ever set, with `include`; else it reads as 0. Always true if the list has `hide_unpriced`. */
+            /**
+             * @description Whether a price was ever set, with `include`; else it reads as 0. If the list has `hide_unpriced`, only rows
+             *     that an agreement prices are false.
+             */
             priced?: boolean;
             explain?: components["schemas"]["Explanation"];
             /** @description The agreement whose price replaces the published one, with `client_code`; null if none does. */

@@ -93,8 +93,13 @@ AS $function$
           set oldest_revision = greatest(l.oldest_revision, v.revision),
             oldest_at = greatest(l.oldest_at, now() - make_interval(days => days))
           from (
-            select l.account_id, l.id, max(v.revision) as revision
+            select l.account_id, l.id, case when count(v.revision) > 0 then least(max(v.revision), min(p.base_revision)) end
+              as revision
             from public.price_lists l
+            left join (
+              select account_id, price_list_id, min(base_revision) as base_revision from public.plans
+              where status in ('open', 'scheduled') group by account_id, price_list_id
+            ) as p on p.account_id = l.account_id and p.price_list_id = l.id
             left join public.list_revisions v on v.account_id = l.account_id and v.price_list_id = l.id
               and v.at < now() - make_interval(days => days)
             group by l.account_id, l.id

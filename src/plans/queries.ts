@@ -5,7 +5,6 @@ import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
-import type { CurrentJob } from '../jobs/attempt.ts'
 
 export interface NewPlan {
   operation: Schemas['PlanOperation']
@@ -108,6 +107,24 @@ export async function lockPlan(trx: Trx, account: number, id: number): Promise<S
   return plan ?? rejectMissing()
 }
 
+/** Locks a plan that is scheduled, due, and has no job yet; undefined if it is not. */
+export async function lockDuePlan(
+  trx: Trx,
+  account: number,
+  id: number,
+): Promise<StoredPlan | undefined> {
+  return (
+    selectPlans(trx, account)
+      .where('id', '=', id)
+      .where('status', '=', 'scheduled')
+      .where(sql<boolean>`not (call -> 'hasJob')::boolean`)
+      // The queue's moments are whole milliseconds.
+      .where(sql<boolean>`apply_at <= clock_timestamp() + interval '1 second'`)
+      .forUpdate()
+      .executeTakeFirst()
+  )
+}
+
 function rejectMissing(): never {
   throw new Problem('not-found', 'There is no such plan.')
 }
@@ -128,22 +145,18 @@ export async function reopenPlan(trx: Trx, account: number, id: number): Promise
 const opened = sql`status = 'open', apply_at = null, call = call - 'application' - 'hasJob'`
 
 /**
- * Reopens the plan of a cancelled job, unless another job is to apply it. A cancelled job that still runs holds the
- * plan's lock and reopens it at its end.
+ * Reopens a plan whose job was cancelled, or was given up. A cancelled job that still runs holds the plan's lock and
+ * reopens it at its end.
  */
-export async function reopenPlanOf(
-  trx: Trx,
-  { account_id, id }: Pick<CurrentJob, 'account_id' | 'id'>,
-): Promise<void> {
+export async function reopenAbandoned(trx: Trx, account: number, id: number): Promise<void> {
   await sql`
     update plans set ${opened}
-    where account_id = ${account_id} and status = 'scheduled' and id in (
-      select p.id from plans p join jobs j on j.account_id = ${account_id} and j.id = ${id}
-      where p.account_id = ${account_id} and p.id = (j.query ->> 'plan_id')::bigint and j.status = 'cancelled'
-        and not exists (
-          select from jobs other where other.account_id = ${account_id} and other.status = 'progress'
-            and other.kind = 'apply-plan' and other.query -> 'plan_id' = j.query -> 'plan_id'
-        )
+    where account_id = ${account} and status = 'scheduled' and id in (
+      select p.id from plans p
+      where p.account_id = ${account} and p.id = ${id} and (p.call -> 'hasJob')::boolean and not exists (
+        select from jobs j where j.account_id = ${account} and j.status = 'progress'
+          and j.kind = 'apply-plan' and (j.query ->> 'plan_id')::bigint = ${id}
+      )
       for update of p skip locked
     )`.execute(trx)
 }

@@ -5,7 +5,7 @@ import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import { enqueueJob, retentionSeconds } from '../jobs/enqueue.ts'
 import { planQueue, retryDelaySeconds } from '../jobs/queue.ts'
-import { findPlan, lockPlan, planOf, planPath, type StoredPlan } from './queries.ts'
+import { findPlan, lockDuePlan, planOf, planPath, type StoredPlan } from './queries.ts'
 
 export interface PlannedApplication {
   skip?: ('stale' | 'violations')[] | undefined
@@ -110,10 +110,9 @@ export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
 }
 
 async function startPlan(trx: Trx, boss: PgBoss, { account, plan: id }: PlanSlot): Promise<void> {
-  const plan = await lockPlan(trx, account, id)
-  const call = plan.call as unknown as ScheduledCall
-  // A worker may have got this far and then been killed.
-  if (plan.status !== 'scheduled' || call.hasJob) return
-  const { application } = call
+  const plan = await lockDuePlan(trx, account, id)
+  // It may have been discarded or postponed, or a worker may have got this far and then been killed.
+  if (!plan) return
+  const { application } = plan.call as unknown as ScheduledCall
   await enqueueApplication(trx, boss, plan, application)
 }

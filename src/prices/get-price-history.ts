@@ -1,7 +1,7 @@
 import { findColumns } from '../catalog/columns.ts'
 import { type Handler, JsonText, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
-import { invalidRequest, type RowErrors } from '../contract/row-errors.ts'
+import { invalidRequest, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import { findMoment, historyNotKept } from '../price-lists/history/moments.ts'
@@ -54,7 +54,12 @@ function rejectWildcards(
     const missing = extensions.filter((_, index) => row.extensions[index] === null)
     const names = [...(row.code === null ? ['code'] : []), ...missing.map(({ name }) => name)]
     for (const name of names)
-      errors.add(position, name, 'required', 'is required: a history has no wildcards')
+      errors.add(
+        position,
+        pointerSegment(name),
+        'required',
+        'is required: a history has no wildcards',
+      )
   }
 }
 

@@ -47,6 +47,7 @@ import {
   findStaleCells,
   type Observation,
   rejectFutureObservation,
+  skippedRows,
   stalePositions,
 } from './write/stale-cells.ts'
 
@@ -94,12 +95,14 @@ async function planUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
   if (planned?.body.summary.rows === byRow.cells.length)
     return answerPlanOrJob(trx, list, request, planned)
   const { fresh } = await findFresh(trx, call)
-  return answerPlanOrJob(trx, list, request, await planCells(trx, call, fresh))
+  const { body, headers } = await planCells(trx, call, fresh)
+  const skipped = skippedRows(call.observation, byRow.cells.length - fresh.cells.length)
+  return answerPlanOrJob(trx, list, request, new Answer(body, { ...headers, ...skipped }))
 }
 
 async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
   const { list, request, byRow, isAtOnce } = call
-  const { observed_at, on_stale } = call.observation
+  const { observed_at } = call.observation
   const set = isAtOnce && !list.is_calendar ? await setPrices(trx, list, byRow) : undefined
   const { fresh, found } = await findFresh(trx, call, set?.ids)
   const done = set ?? (await write(trx, list, fresh, fresh === byRow ? found : undefined))
@@ -108,7 +111,7 @@ async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
   const skipped = byRow.cells.length - fresh.cells.length
   return new Answer(inPayloadOrder(fresh, done.ids as number[]), {
     ...revisionHeader(revision),
-    ...(on_stale === 'skip' && { 'skipped-rows': String(skipped) }),
+    ...skippedRows(call.observation, skipped),
   })
 }
 

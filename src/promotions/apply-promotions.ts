@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { lockAccount } from '../accounts/queries.ts'
 import { Problem } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import { readNumbers } from '../database/array-literal.ts'
@@ -22,6 +23,8 @@ export async function applyPromotions(
   skip: ReadonlySet<string>,
 ): Promise<AppliedPromotions> {
   const { account_id: account, id } = plan
+  // Those who change promotions wait here, so that none changes between this look and the write.
+  await lockAccount(trx, account)
   const stale = await findStale(trx, plan)
   if (stale.length > 0 && !skip.has('stale')) throw planStale(stale)
   const planned = sql`

@@ -2,7 +2,7 @@ import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
 import { aWrittenList } from '../helpers/written-list.ts'
 
 const service = await sharedService()
@@ -15,6 +15,27 @@ interface Entry {
   price: number
   revision: number
 }
+
+t.test('an entry is of the revision that set the price, also before `from`', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  await aList(shop, { name: 'L', price_dimensions: ['retail', 'whole'] })
+  await addProducts(shop, 'L', [uk('A')])
+  for (const [index, price_dimension] of ['retail', 'whole'].entries())
+    await setPrices(shop, 'L', [{ ...uk('A'), price_dimension, price: 5 + index }])
+  const payload = [{ ...uk('A'), price_dimension: 'retail' }]
+  const { body } = await shop.post(path, { price_list_name: 'L', from: 3, payload })
+  t.match(body[0].history, [{ price: 5, revision: 2, to: null }])
+  t.equal(body[0].history.length, 1)
+})
+
+t.test('a missing extension is named by its JSON Pointer', async (t) => {
+  const extensions = [{ name: 'a/b', type: 'string' }]
+  const shop = await aShopOf(t, service, { extensions }, [{ code: 'A', 'a/b': 'x' }])
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', 'a/b': 'x' }])
+  const { body } = await shop.post(path, { price_list_name: 'L', payload: [{ code: 'A' }] })
+  t.match(body.errors, [{ pointer: '/payload/0/a~1b', code: 'required' }])
+})
 
 for (const is_calendar of [false, true])
   t.test(`a ${is_calendar ? 'calendar ' : ''}list has a price of each time`, async (t) => {

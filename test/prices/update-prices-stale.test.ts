@@ -60,6 +60,21 @@ t.test('a price that is sent as it is was seen again, without a revision', async
   t.match(await set([{ ...key, price: 6 }], { observed_at: ago(20) }), { status: 201 })
 })
 
+t.test('a plan confirms no price, and tells how many rows it leaves out', async (t) => {
+  const { shop, set } = await aListOf(t)
+  await set([{ ...key, price: 5 }], { observed_at: ago(60) })
+  const plan = (price: number, observed_at: string) =>
+    shop.post(`${path}?plan=true`, {
+      ...{ price_list_name: 'L', payload: [{ ...key, price }], observed_at, on_stale: 'skip' },
+    })
+  t.match(await plan(5, ago(30)), { status: 201, headers: { 'skipped-rows': '0' } })
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(40) }), { status: 201 })
+  t.match(await plan(7, ago(50)), { status: 201, headers: { 'skipped-rows': '1' } })
+  const query = `plan=true&on_stale=skip&observed_at=${ago(50)}`
+  const file = await csv(shop, query, 'code,country,price\nA,UK,7\n')
+  t.match(file, { status: 201, headers: { 'skipped-rows': '1' }, body: { summary: { rows: 0 } } })
+})
+
 t.test('a price that was never set is not stale, nor one that would not change', async (t) => {
   const { set } = await aListOf(t)
   t.match(await set([{ ...key, price: 5, expected_price: 4 }], { observed_at: ago(60) }), {

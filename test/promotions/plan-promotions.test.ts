@@ -1,7 +1,9 @@
+import pg from 'pg'
 import t from 'tap'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { select, untilLockAwaited } from '../helpers/sql.ts'
 
 const service = await sharedService()
 const path = '/api/v1/promotions/bulk_create_or_update/'
@@ -48,6 +50,26 @@ t.test('a plan says which promotions are new, replaced or as they were', async (
   t.match([answer.body.created.length, answer.body.updated.length], [1, 2])
   t.match(await promotions(), [{ value: 20 }, { name: 'summer' }, toys])
   t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied' })
+})
+
+t.test('a promotion that others change while a plan is applied is stale', async (t) => {
+  const { shop, plan, promotions, apply } = await aShopWithPlans(t)
+  await shop.post(path, [spring])
+  const { id } = await plan([{ ...spring, value: 20 }])
+  const holder = new pg.Client({ connectionString: service.url })
+  await holder.connect()
+  t.teardown(() => holder.end())
+  await holder.query(`begin; select from accounts where id = ${shop.id} for update`)
+  const changing = shop.post(path, [{ ...spring, value: 50 }])
+  await untilLockAwaited(service.url, 'pricewell writes', changing)
+  const applying = apply(id)
+  const waiting = `select from pg_stat_activity where datname = current_database()
+    and application_name = 'pricewell writes' and wait_event_type = 'Lock'`
+  while ((await select(service.url, waiting)).length < 2);
+  await holder.query('commit')
+  t.equal((await changing).status, 200)
+  expectProblem(t, await applying, 409, 'plan-stale', 'it was changed first')
+  t.match(await promotions(), [{ value: 50 }])
 })
 
 t.test('a promotion that changed since is stale', async (t) => {

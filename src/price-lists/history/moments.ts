@@ -56,19 +56,21 @@ async function momentOfTimestamp(
     isAhead: boolean
     isBefore: boolean | null
     revision: number | null
+    utc: string
   }>`
-    select ${at}::timestamptz > clock_timestamp() as "isAhead",
+    select ${utcText(sql`${at}::timestamptz`)} as utc, ${at}::timestamptz > clock_timestamp() as "isAhead",
       ${at}::timestamptz < ${list.oldest_at}::timestamptz as "isBefore", (
         select revision from list_revisions
         where account_id = ${list.account_id} and price_list_id = ${list.id} and at <= ${at}::timestamptz
         order by at desc, revision desc limit 1
       ) as revision`.execute(trx)
-  const { isAhead, isBefore, revision } = rows[0] ?? {}
+  const { isAhead, isBefore, revision, utc } = rows[0] ?? {}
   if (isAhead) throw invalidRequest([{ ...place, code: 'range', message: 'must not be ahead' }])
   if (isBefore) throw historyNotKept(list)
   const known = revision ?? list.oldest_revision
   if (known === 0) throw notPublishedThen()
-  return { revision: known, at }
+  // In UTC, whatever the offset: its day is that of the promotions.
+  return { revision: known, at: `${utc}Z` }
 }
 
 const notPublishedThen = () =>

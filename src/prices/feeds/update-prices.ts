@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Column, findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed, FeedColumn } from '../../contract/feed.ts'
-import type { Schemas } from '../../contract/operation.ts'
+import { Answer, type Schemas } from '../../contract/operation.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
@@ -17,7 +17,12 @@ import {
   rejectViolations,
   type ViolatingCell,
 } from '../write/reject-violations.ts'
-import { findStaleCells, type Observation, rejectFutureObservation } from '../write/stale-cells.ts'
+import {
+  findStaleCells,
+  type Observation,
+  rejectFutureObservation,
+  skippedRows,
+} from '../write/stale-cells.ts'
 import { writeCells } from '../write/write-cells.ts'
 import {
   exportedKeys,
@@ -67,7 +72,8 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
           origin,
           observed_at,
         })
-        return answerPlanOrJob(trx, locked, { origin, job }, plan)
+        const headers = { ...plan.headers, ...skippedRows(query, skipped) }
+        return answerPlanOrJob(trx, locked, { origin, job }, new Answer(plan.body, headers))
       }
       const { updated, written } = await writeCells(trx, locked, sql`pg_temp.feed f`)
       // For a calendar list, months are compared, not rows.

@@ -11,7 +11,7 @@ import {
 } from '../../jobs/attempt.ts'
 import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
-import { rejectEnded, reopenPlan, reopenPlanOf } from '../../plans/queries.ts'
+import { rejectEnded, reopenAbandoned, reopenPlan } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
 
 interface AppliedPlan {
@@ -27,7 +27,9 @@ export const runApplyPlan: RunJob = refusable(async (attempt, job) => {
     await inOneTransaction(attempt, (trx) => applyInJob(trx, attempt, job))
   } catch (error) {
     if (error instanceof AttemptLost)
-      await inAccount(attempt.db, attempt.account, (trx) => reopenPlanOf(trx, job))
+      await inAccount(attempt.db, attempt.account, (trx) =>
+        reopenAbandoned(trx, job.account_id, callOf(job).plan_id),
+      )
     throw error
   }
 }, endRefusedPlan)

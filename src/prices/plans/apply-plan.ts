@@ -11,7 +11,13 @@ import { useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
-import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/queries.ts'
+import {
+  findPlan,
+  lockPlan,
+  rejectEnded,
+  reopenAbandoned,
+  type StoredPlan,
+} from '../../plans/queries.ts'
 import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
@@ -43,6 +49,7 @@ export const applyPlan: Handler<'applyPlan'> = (
   whenListIsFree(() =>
     inAccount(async (trx) => {
       rejectFaultyMoment(body.at)
+      await reopenAbandoned(trx, account, params.id)
       const plan = await lockPlanWithList(trx, account, params.id)
       rejectEnded(plan, ['open'])
       const call = { skip: body.skip, origin }

@@ -25,7 +25,7 @@ export const entriesMax = 1000
 
 /**
  * Reads the price history of each wanted row, as JSON, oldest entry first: an entry for each price that was in force
- * while the row was in the list. Walks each row back to the revision in force at `from`. Throws `too-costly`.
+ * while the row was in the list. Walks each row back to the revision that set the price at `from`. Throws `too-costly`.
  */
 export async function findHistories(
   trx: Trx,
@@ -35,10 +35,12 @@ export async function findHistories(
 ): Promise<{ entries: string; count: number }[]> {
   if (wanted.length === 0) return []
   const until = await revisionAt(trx, list, from)
-  const slices = await findSlices(trx, list, until)
+  // The price in force at `from` may be older.
+  const slices = await findSlices(trx, list, list.oldest_revision)
+  const oldestSetter = list.oldest_revision + 1
   const statement = sql<{ at: number; entries: string; count: number }>`
     with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
-    ${priceChain(list, { until, slices })}, priced as (
+    ${priceChain(list, { until, oldestSetter, slices })}, priced as (
       select at, id, added_version, removed_version, greatest(since, added_version) as revision,
         prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price
       from chain where ${isOfStay}
@@ -162,6 +164,7 @@ export function presentPrices({
   id,
   is_calendar,
   version,
+  oldest_revision,
 }: PriceList): RawBuilder<unknown> {
   const ofKey = sql`account_id = ${account_id} and price_list_id = ${id} and code = w.code and extension_key = w.extension_key`
   const prices = is_calendar ? sql`coalesce(m.since, 0), m.prices` : sql`r.since, r.prices`
@@ -174,7 +177,7 @@ export function presentPrices({
     from wanted w cross join lateral (
       select id, added_version, removed_version, since, prices from price_list_rows where ${ofKey} and added_version <= ${version}
       union all
-      select row_id, added_version, removed_version, since, prices from removed_rows where ${ofKey}
+      select row_id, added_version, removed_version, since, prices from removed_rows where ${ofKey} and removed_version > ${oldest_revision}
     ) as r (id, added_version, removed_version, since, prices)
     ${months}`
 }

@@ -13,6 +13,8 @@ import type { PriceList } from '../../price-lists/queries.ts'
 export interface Observation {
   observed_at?: string | undefined
   on_stale?: 'reject' | 'skip' | undefined
+  /** A plan confirms no prices. */
+  plan?: 'true' | 'false' | undefined
 }
 
 const aheadMinutes = 5
@@ -52,11 +54,12 @@ export async function findStaleCells(
   trx: Trx,
   list: PriceList,
   cells: GivenCells,
-  { observed_at, on_stale }: Observation,
+  { observed_at, on_stale, plan }: Observation,
 ): Promise<{ positions: string; count: number }> {
   const observedAt = observed_at === undefined ? undefined : utcTimestamp(observed_at)
   const judged = await judgedCells(trx, list, cells, observedAt)
-  const confirmed = observedAt === undefined ? sql`` : sql`, ${confirmedCells(list, observedAt)}`
+  const isConfirming = observedAt !== undefined && plan !== 'true'
+  const confirmed = isConfirming ? sql`, ${confirmedCells(list, observedAt)}` : sql``
   const known = sql`to_char(known at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')`
   const { rows } = await sql<{ positions: string; count: number; first: StaleCell[] }>`
     with judged as materialized (${judged}) ${confirmed}
@@ -70,6 +73,10 @@ export async function findStaleCells(
   if (count > 0 && on_stale !== 'skip') throw staleRows(first, Number(count))
   return { positions, count: Number(count) }
 }
+
+/** The header that tells how many cells were left out, if the call asks to. */
+export const skippedRows = ({ on_stale }: Observation, skipped: number) =>
+  on_stale === 'skip' ? { 'skipped-rows': String(skipped) } : {}
 
 /** The positions of stale cells, as numbers. */
 export const stalePositions = ({ positions }: { positions: string }) =>

@@ -86,6 +86,20 @@ t.test('promotions are those of the moment, by default on its day', async (t) =>
   t.match((await read({ ...named, as_of: 3 })).body, { errors: [{ code: 'unknown_promotion' }] })
 })
 
+t.test('the promotions are those of the UTC day, whatever the offset of the moment', async (t) => {
+  const { shop, read } = await aPricedList(t)
+  const today = new Date().toISOString().slice(0, 10)
+  const promotion = { name: 'p', kind: 'fixed_price', value: 3 }
+  const valid = { valid_from: today, valid_to: today }
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...promotion, ...valid }])
+  // One of them is another day.
+  for (const hours of [14, -12]) {
+    const local = new Date(Date.now() + hours * 3_600_000).toISOString()
+    const as_of = local.replace('Z', hours > 0 ? '+14:00' : '-12:00')
+    t.match((await read({ as_of })).body, [{ active_price: 3 }], as_of)
+  }
+})
+
 t.test('moments that make no sense are refused', async (t) => {
   const { read, rows } = await aPricedList(t)
   const ahead = new Date(Date.now() + 60_000).toISOString()

@@ -82,6 +82,28 @@ t.test('the past begins where the promotions of then are still known', async (t)
   t.ok(body[0].lowest_price.days_known <= 41, 'days before do not count')
 })
 
+t.test('the history since an open plan was made is kept', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('A')])
+  const updates = '/api/v1/prices/bulk_update_prices/'
+  const plan = await shop.post(`${updates}?plan=true`, {
+    ...{ price_list_name: 'L', payload: [{ ...uk('A'), price: 20 }] },
+  })
+  for (const price of [15, 16]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  await query(
+    service.url,
+    `update list_revisions set at = at - interval '401 days' where price_list_id = ${id}`,
+  )
+  await query(service.url, 'select delete_expired_history(400)')
+  const apply = () => shop.post(`/api/v1/plans/${plan.body.id}/apply/`, {})
+  expectProblem(t, await apply(), 409, 'plan-stale', 'the price was set since')
+  await shop.send('DELETE', `/api/v1/plans/${plan.body.id}/`)
+  await query(service.url, 'select delete_expired_history(400)')
+  const revisions = await shop.get(`/api/v1/price_list/${id}/revisions/`)
+  t.equal(revisions.body.count, 1, 'it goes with the plan')
+})
+
 t.test('a deleted list takes its history along', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L', is_calendar: true })

@@ -1,9 +1,11 @@
 import t from 'tap'
 import { anApiKey, withKey } from '../../helpers/api-keys.ts'
+import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/faults.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
+import { select } from '../../helpers/sql.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
@@ -289,6 +291,40 @@ t.test('plans are applied in the order of their moments', async (t) => {
   const { results } = (await shop.get('/api/v1/plans/')).body
   for (const { id } of results) t.match(await ended(shop, id), { status: 'applied' })
   t.match(await pricesNow(), { A: 17 })
+})
+
+t.test('a plan that was put off or deleted holds up no other', async (t) => {
+  const { shop, planPrices, apply } = await aPricedList(t)
+  const [late, gone, due] = [
+    await planPrices({ A: 11 }),
+    await planPrices({ A: 12 }),
+    await planPrices({ B: 21 }),
+  ]
+  const at = soon()
+  for (const { id } of [late, gone, due]) await apply(id, { at })
+  await query(
+    service.url,
+    `update plans set apply_at = now() + interval '1 day' where id = ${late.id};
+     delete from plan_rows where plan_id = ${gone.id}; delete from plans where id = ${gone.id}`,
+  )
+  t.match(await ended(shop, due.id), { status: 'applied' })
+  const slots = `select from pgboss.job where name = 'plan' and state <> 'completed'
+    and (data ->> 'plan')::bigint in (${late.id}, ${gone.id}, ${due.id})`
+  while ((await select(service.url, slots)).length > 0);
+  t.match((await shop.get(`/api/v1/plans/${late.id}/`)).body, { status: 'scheduled' })
+})
+
+t.test('a plan whose job was given up can be applied again', async (t) => {
+  const { shop, list, planPrices, apply, pricesNow } = await aPricedList(t)
+  const { id } = await planPrices({ A: 11 })
+  await query(
+    service.url,
+    `update plans set status = 'scheduled', apply_at = now(), call = call || '{"hasJob": true}' where id = ${id};
+     insert into jobs (account_id, price_list_id, kind, status, total, query, origin, finished_at)
+       values (${shop.id}, ${list.id}, 'apply-plan', 'failed', 1, '{"plan_id": ${id}}', '{}', now())`,
+  )
+  t.match(await apply(id), { status: 201 })
+  t.match(await pricesNow(), { A: 11 })
 })
 
 t.test('a moment in the past or far ahead is refused', async (t) => {
