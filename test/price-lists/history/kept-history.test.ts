@@ -91,10 +91,8 @@ t.test('the history since an open plan was made is kept', async (t) => {
     ...{ price_list_name: 'L', payload: [{ ...uk('A'), price: 20 }] },
   })
   for (const price of [15, 16]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
-  await query(
-    service.url,
-    `update list_revisions set at = at - interval '401 days' where price_list_id = ${id}`,
-  )
+  const before = new Date(Date.now() - 401 * 86_400_000).toISOString()
+  await query(service.url, `update list_revisions set at = '${before}' where price_list_id = ${id}`)
   await query(service.url, 'select delete_expired_history(400)')
   const apply = () => shop.post(`/api/v1/plans/${plan.body.id}/apply/`, {})
   expectProblem(t, await apply(), 409, 'plan-stale', 'the price was set since')
