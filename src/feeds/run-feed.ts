@@ -140,11 +140,10 @@ async function* copyLines(
   { batches }: FileRows,
   errors: SliceErrors,
 ): AsyncGenerator<string> {
-  const { progress } = run
   for await (const batch of batches) {
-    const first = progress.rows
-    progress.rows += batch.length
-    rejectTooMany(progress.rows, run.context.limits.feedRowsMax)
+    const first = run.progress.rows
+    run.progress.rows += batch.length
+    rejectTooMany(run.progress.rows, run.context.limits.feedRowsMax)
     // A rejected row carries all of its errors.
     const listed = run.rejected?.isFull === false ? Number.POSITIVE_INFINITY : errors.left
     const { text, faults, count } = await readBatch(run, feed, batch, first, listed)

@@ -116,7 +116,7 @@ export async function lockDuePlan(
   return (
     selectPlans(trx, account)
       .where('id', '=', id)
-      .where('status', '=', 'scheduled')
+      .where(sql<boolean>`(${statusNow}) = 'scheduled'`)
       .where(sql<boolean>`not (call -> 'hasJob')::boolean`)
       // The queue's moments are whole milliseconds.
       .where(sql<boolean>`apply_at <= clock_timestamp() + interval '1 second'`)

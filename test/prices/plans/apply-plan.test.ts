@@ -314,6 +314,18 @@ t.test('a plan that was put off or deleted holds up no other', async (t) => {
   t.match((await shop.get(`/api/v1/plans/${late.id}/`)).body, { status: 'scheduled' })
 })
 
+t.test('a plan that expired before its moment was seen is not applied', async (t) => {
+  const { shop, planPrices, apply } = await aPricedList(t)
+  const { id } = await planPrices({ A: 11 })
+  await apply(id, { at: soon() })
+  await query(service.url, `update plans set expires_at = now() where id = ${id}`)
+  const slot = `select from pgboss.job where name = 'plan' and state <> 'completed'
+    and (data ->> 'plan')::bigint = ${id}`
+  while ((await select(service.url, slot)).length > 0);
+  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'expired' })
+  t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)
+})
+
 t.test('a plan whose job was given up can be applied again', async (t) => {
   const { shop, list, planPrices, apply, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
