@@ -619,7 +619,7 @@ export interface paths {
          *     dimension and on the requested day returns nothing, whatever promotions exist.
          *
          *     With `client_code`, the client's agreed price replaces the published price, whether higher or lower; promotions
-         *     still start from the published price. An agreement applies if its `price_list_code` is the name of the list,
+         *     still start from the published price, and without one only `fixed_price` promotions count. An agreement applies if its `price_list_code` is the name of the list,
          *     each key of `price_line` equals the row's value (`code` and `product_code` are the same key; a text is read as
          *     the column's type), and `prices` has the dimension (`price` means the only one) and the day (a plain number is
          *     the price for every day). The agreement with the most keys wins, then the lowest price, then the lowest id. A
@@ -2847,7 +2847,7 @@ export interface components {
                 kind: components["schemas"]["PromotionKind"];
                 /** @description Its percentage, amount or price. */
                 value: number;
-                /** @description The price with it. */
+                /** @description The price with it; absent without a published price to start from. */
                 price?: number;
                 /**
                  * @description Whether it sets the price, or why not: it is not valid on the day, is for other lists, products or

@@ -11,8 +11,8 @@ export interface PromotedRow {
   /** Read only if `usesAttributes`; null for a code without attributes. */
   attributes?: readonly (string | null)[] | null
   dimension: string
-  /** The published price. */
-  price: number
+  /** The published price. Null has none to take a percentage or an amount from: only fixed prices apply. */
+  price: number | null
 }
 
 /** The active price, and the promotions that cover the row, sorted by name, with their prices. */
@@ -29,6 +29,7 @@ interface Condition {
 
 interface Compiled {
   name: string
+  isFixed: boolean
   reprice: Reprice
   conditions: Condition[]
 }
@@ -80,7 +81,7 @@ export function promotedPrices({ names, reads, covering }: PromotionRules) {
   const memo = new Map<string, PromotedPrice>()
   let kept = 0
   return (row: PromotedRow, only?: string): PromotedPrice => {
-    if (names.size === 0) return { active_price: row.price, promotions: [] }
+    if (names.size === 0) return { active_price: row.price ?? 0, promotions: [] }
     const key = JSON.stringify([row.price, only ?? null, ...reads.map((read) => read(row) ?? null)])
     const known = memo.get(key)
     if (known) return known
@@ -100,8 +101,11 @@ export function promotedPrices({ names, reads, covering }: PromotionRules) {
   }
 }
 
-function evaluate(price: number, covering: Compiled[]): PromotedPrice {
-  const promotions = covering.map(({ name, reprice }) => ({ name, value: reprice(price) }))
+function evaluate(published: number | null, covering: Compiled[]): PromotedPrice {
+  const price = published ?? 0
+  const promotions = covering
+    .filter(({ isFixed }) => isFixed || published !== null)
+    .map(({ name, reprice }) => ({ name, value: reprice(price) }))
   const lowest = promotions.reduce((least, { value }) => Math.min(least, value), price)
   return { active_price: lowest, promotions }
 }
@@ -116,7 +120,8 @@ function compilePromotion(promotion: Promotion, columns: Columns, decimals: numb
       texts: [...new Set(dimensions)],
     })
   const reprice = compileReprice(promotion, decimals)
-  return { name: promotion.name, reprice, conditions: filters }
+  const isFixed = promotion.kind === 'fixed_price'
+  return { name: promotion.name, isFixed, reprice, conditions: filters }
 }
 
 function condition({ kind, ordinal, texts }: FilterCondition): Condition {

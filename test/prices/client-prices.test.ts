@@ -115,6 +115,31 @@ t.test('promotions start from the published price and never stack on the agreed 
   t.match(explain, { promotions: [{ verdict: 'in_force' }], agreements: [{ verdict: 'in_force' }] })
 })
 
+t.test('without a published price no percentage or amount is taken off', async (t) => {
+  const { shop, agree, read } = await aListOfClients(t)
+  const promotion = { value: 5, valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  const promote = (...kinds: string[]) =>
+    shop.post(
+      '/api/v1/promotions/bulk_create_or_update/',
+      kinds.map((kind) => ({ ...promotion, name: kind, kind })),
+    )
+  await promote('amount', 'percentage')
+  await agree({})
+  const include = ['explain']
+  const unpromoted = {
+    ...{ active_price: 7, promotions: [], agreement: { price: 7 } },
+    explain: { decided_by: 'agreement', promotions: [{ price: undefined }, { price: undefined }] },
+  }
+  t.match((await read([uk('A')], { include })).body, [unpromoted])
+  t.match((await read([uk('B')])).body, [{ active_price: 0, promotions: [{}, {}] }])
+  await promote('fixed_price')
+  t.match((await read([uk('A')], { include })).body, [
+    { active_price: 5, promotions: [{ value: 5 }], explain: { decided_by: 'promotion' } },
+  ])
+  await setPrices(shop, 'L', [priced(0)])
+  t.match((await read()).body, [{ active_price: 0, promotions: [{}, {}, {}] }], '0 is a price')
+})
+
 t.test('every key of the line must equal the value of the row', async (t) => {
   const { agree, agreed } = await aListOfClients(t)
   for (const price_line of [

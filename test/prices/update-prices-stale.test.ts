@@ -85,6 +85,20 @@ t.test('a price that was never set is not stale, nor one that would not change',
   })
 })
 
+t.test('a price that was reverted to none since is stale', async (t) => {
+  for (const is_calendar of [false, true])
+    await t.test(is_calendar ? 'calendar' : 'plain', async (t) => {
+      const { shop, list, set } = await aListOf(t, { is_calendar })
+      const cell = { ...key, ...(is_calendar && { date: ago(-2 * 1440).slice(0, 10) }) }
+      await set([{ ...cell, price: 5 }], { observed_at: ago(60) })
+      await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 2 })
+      const { status, body } = await set([{ ...cell, price: 6 }], { observed_at: ago(30) })
+      t.match({ status, body }, isStale)
+      t.match(body.errors, [{ message: /^the price was reverted to none at / }])
+      t.match(await set([{ ...cell, price: 6 }], { observed_at: ago(-1) }), { status: 201 })
+    })
+})
+
 t.test('a row that expects another price is stale', async (t) => {
   const { set } = await aListOf(t)
   await set([{ ...key, price: 5 }])

@@ -32,10 +32,10 @@ export async function loadExplanations(
   const published = await findPublished(trx, pricing, wanted, found)
   const promotions = await findPromotions(trx, pricing)
   return (priced) => {
-    const { row, match, active_price, agreement } = priced
+    const { match, active_price, agreement } = priced
     const standing = agreement?.price ?? match.price
     const verdicts = promotions
-      .map((promotion) => judge(promotion, { pricing, row, match }))
+      .map((promotion) => judge(promotion, pricing, priced))
       .filter((judged) => judged !== undefined)
     const decisive = verdicts.find(
       ({ verdict, price }) =>
@@ -126,7 +126,8 @@ export function coversOf(
 /** Why a promotion is in force or not; undefined for one that is neither valid on the day nor covers the row. */
 function judge(
   promotion: Judged,
-  { pricing: { list }, row, match }: { pricing: Pricing; row: WantedRow; match: MatchingRow },
+  { list }: Pricing,
+  { row, match, published }: PricedRow,
 ): Explanation['promotions'][number] | undefined {
   const { name, kind, value, is_valid, price_lists, price_dimensions } = promotion
   const isCovered = promotion.covers(match)
@@ -137,9 +138,10 @@ function judge(
   if (price_lists && !price_lists.includes(list.name)) return shown('other_list')
   if (!isCovered) return shown('other_product')
   if (price_dimensions && !price_dimensions.includes(dimension)) return shown('other_dimension')
-  const price = promotion.reprice(match.price)
   const { promotion: only } = row.row
-  return { ...shown(only !== undefined && only !== name ? 'not_named' : 'not_lowest'), price }
+  const judged = shown(only !== undefined && only !== name ? 'not_named' : 'not_lowest')
+  const isPriced = published !== null || kind === 'fixed_price'
+  return { ...judged, ...(isPriced && { price: promotion.reprice(match.price) }) }
 }
 
 /** The margin at the published price. */

@@ -40,11 +40,11 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
   const priced = rowPricer(options)
   const writeKeys = keysWriter(columns)
   const writeExtras = include.size === 0 ? () => '' : extrasWriter(options)
-  const isHidden = hidesUnagreed(list, options.client)
+  const hidesUnagreed = list.hide_unpriced && options.client !== undefined
   return (wanted, match) => {
     const row = priced(wanted, match)
     const { active_price, promotions, agreement } = row
-    if (isHidden && match.is_priced === false && !agreement) return ''
+    if (hidesUnagreed && match.is_priced === false && !agreement) return ''
     const promoted = promotions.length === 0 ? '[]' : JSON.stringify(promotions)
     const agreed = agreement === undefined ? '' : `,"agreement":${JSON.stringify(agreement)}`
     const ids = `"extended_catalog_id":${match.product_id},"pk":${match.id}`
@@ -52,10 +52,6 @@ export function priceRowWriter(options: PriceRowOptions): WritePriceRow {
     return `${writeKeys(wanted, match)},${named},${ids},${prices}${writeExtras(row)}}`
   }
 }
-
-/** Whether a read for a client hides rows without a set or agreed price. */
-export const hidesUnagreed = ({ hide_unpriced }: PriceList, client: unknown): boolean =>
-  hide_unpriced && client !== undefined
 
 /** JSON of the fields that name the list, without braces. */
 export const namedList = ({ name, id }: PriceList): string =>

@@ -8,6 +8,8 @@ import type { WantedRow } from './wanted-rows.ts'
 export interface PricedRow extends PromotedPrice {
   row: WantedRow
   match: MatchingRow
+  /** The price that promotions start from; null for an agreed price without a published one. */
+  published: number | null
   /** The agreement whose price replaces the published one, null for none; undefined in a read without a client. */
   agreement: AgreedPrice | null | undefined
 }
@@ -24,12 +26,19 @@ export function rowPricer({ list, priceOf, client }: RowPricing) {
   return (row: WantedRow, match: MatchingRow): PricedRow => {
     const { price_dimension = onlyDimension, promotion } = row.row
     const { code, extensions, attributes = null, price } = match
-    const promotedRow = { code, extensions, attributes, dimension: price_dimension, price }
-    const { active_price, promotions } = priceOf(promotedRow, promotion)
     const agreement = client?.priceOf(row, match)
+    const published = agreement && match.is_priced === false ? null : price
+    const promotedRow = {
+      code,
+      extensions,
+      attributes,
+      dimension: price_dimension,
+      price: published,
+    }
+    const { active_price, promotions } = priceOf(promotedRow, promotion)
     const active = agreement
       ? promotions.reduce((least, { value }) => Math.min(least, value), agreement.price)
       : active_price
-    return { row, match, active_price: active, promotions, agreement }
+    return { row, match, published, active_price: active, promotions, agreement }
   }
 }

@@ -12,7 +12,6 @@ import { type LookedUp, loadLookUps, lookedUpFields, rejectMany } from './look-u
 import { type Extras, findMatchingRows } from './matching-rows.ts'
 import {
   HeldRows,
-  hidesUnagreed,
   type LookUp,
   type PricesRead,
   priceRowWriter,
@@ -86,7 +85,7 @@ function shownRows(
       promotions.usesAttributes ||
       asksOneOf('explain', 'lowest_price') ||
       lookUp.client?.agreed.usesAttributes === true,
-    priced: asksOneOf('priced', 'competition') || hidesUnagreed(list, lookUp.client),
+    priced: asksOneOf('priced', 'competition') || lookUp.client !== undefined,
   }
   const priceOf = promotedPrices(promotions)
   const write = priceRowWriter({ list, columns, include, priceOf, ...lookUp })

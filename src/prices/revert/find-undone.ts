@@ -61,8 +61,6 @@ function laterMoves(list: PriceList, { until }: Revisions) {
   return { join, isMoved: sql`moved.row_id is not null` }
 }
 
-const isLast = (list: PriceList, { until }: Revisions): boolean => until === list.version
-
 /** SQL of the added rows, which leave. */
 function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const { after, until } = revisions
@@ -74,30 +72,25 @@ function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknow
   const isChangedMonth = list.is_calendar
     ? sql`or exists (select from calendar_months where ${ofList(list)} and row_id = r.id and since > ${until})`
     : sql``
-  const conflict = isLast(list, revisions)
-    ? sql`null`
-    : sql`case when r.removed_version is not null or r.since > ${until} ${isChangedMonth} then 'changed_since' end`
   return sql`
-    select r.id as row_id, r.code, r.extensions, 'leave' as move, ${conflict} as conflict
+    select r.id as row_id, r.code, r.extensions, 'leave' as move,
+      case when r.removed_version is not null or r.since > ${until} ${isChangedMonth} then 'changed_since' end as conflict
     from ${rows}
-    where r.added_version > ${after} and r.added_version <= ${until}
-      and ${isLast(list, revisions) ? sql`r.removed_version is null` : sql`true`}
+    where r.added_version > ${after} and ${isIn(until)}
       and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isIn(after)})`
 }
 
-/** SQL of the removed rows, which return. One that came back meanwhile has its cells changed instead, or conflicts. */
-function rowsThatReturn(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
-  const { after, until } = revisions
-  const isBack = sql`exists (select from ${rowsWithKey(list, sql`r`)} where added_version > ${after})`
-  const isInList = sql`exists (select from ${rowsWithKey(list, sql`r`)} where removed_version is null)`
-  const changed = isLast(list, revisions) ? sql`` : sql`when ${isBack} then 'changed_since'`
+/** SQL of the removed rows, which return. One that came back within these revisions has its cells changed instead. */
+function rowsThatReturn(list: PriceList, { after, until }: Revisions): RawBuilder<unknown> {
+  const ofKey = rowsWithKey(list, sql`r`)
   return sql`
-    select r.row_id, r.code, r.extensions, 'return' as move, case ${changed}
+    select r.row_id, r.code, r.extensions, 'return' as move,
+      case when exists (select from ${ofKey} where added_version > ${until}) then 'changed_since'
         when p.id is null then 'product_gone' when p.active is false then 'product_inactive' end as conflict
     from removed_rows r ${joinProducts(list)}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.removed_version > ${after} and r.removed_version <= ${until} and r.added_version <= ${after}
-      and ${isLast(list, revisions) ? sql`not ${isInList}` : sql`true`}`
+      and not exists (select from ${ofKey} where ${isIn(until)})`
 }
 
 const messages: Record<string, string> = {

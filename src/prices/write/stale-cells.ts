@@ -41,7 +41,8 @@ interface GivenCells {
 interface StaleCell {
   position: number
   line: number | null
-  held: number
+  /** Null if it was unpriced by a revert. */
+  held: number | null
   expected: number | null
   known: string | null
 }
@@ -99,8 +100,7 @@ async function judgedCells(
     : sql`null`
   const isLater = observed ? sql`or known > ${observedAt}::timestamptz` : sql``
   return sql`
-    select *, held is not null and held <> price
-      and (expected_price <> held ${isLater}) is true as is_stale
+    select *, held is distinct from price and (expected_price <> held ${isLater}) is true as is_stale
     from (
       select f.position, ${line} as line, f.price, f.expected_price, r.id as row_id, f.dimension,
         ${isCalendar ? sql`f.date` : sql`'-infinity'::date`} as date, ${held} as held, ${known}::timestamptz as known
@@ -149,6 +149,7 @@ async function observations(
         coalesce(v.observed_at, v.at) as observed_at
       from ${later} join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id}
         and v.revision = cell.revision
+      where cell.change = 'priced' or cell.new is not null
       order by cell.row_id, cell.dimension, cell.date, cell.revision desc
     ) as changed on ${isOfCell('changed')}
     left join confirmed_prices confirmed on confirmed.account_id = ${list.account_id} and confirmed.price_list_id = ${list.id}
@@ -184,13 +185,21 @@ function staleRows(first: readonly StaleCell[], errorCount: number): Problem {
     row,
     ...(line !== null && { line, pointer: `/${row}` }),
     code: 'stale' as const,
-    message:
-      expected !== null && expected !== held
-        ? `the price is ${held}, not ${expected}`
-        : `the price ${held} was seen at ${shownTimestamp(known ?? '')}, after observed_at`,
+    message: staleMessage(held, expected, known),
   }))
   const rows = errorCount === 1 ? '1 row is' : `${errorCount} rows are`
   const listed = errorCount > listedMax ? `, the first ${listedMax} are listed` : ''
   const detail = `${rows} older than the prices of the list${listed}. Nothing was written; \`on_stale: skip\` leaves them out.`
   return new Problem('stale-rows', detail, { errors, errorCount })
+}
+
+function staleMessage(
+  held: StaleCell['held'],
+  expected: StaleCell['expected'],
+  known: StaleCell['known'],
+): string {
+  const at = shownTimestamp(known ?? '')
+  if (held === null) return `the price was reverted to none at ${at}, after observed_at`
+  if (expected !== null && expected !== held) return `the price is ${held}, not ${expected}`
+  return `the price ${held} was seen at ${at}, after observed_at`
 }

@@ -189,6 +189,22 @@ t.test('a plan of a revert that leaves conflicts out counts them as the call doe
   t.match(await pricesNow(), { A: 11, B: 0 })
 })
 
+t.test('a revert is not stale for a row that came and went before it was planned', async (t) => {
+  const { shop, list, apply, pricesNow } = await aPricedList(t)
+  const remove = () =>
+    shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload: [uk('A')] })
+  await remove()
+  await addProducts(shop, 'L', [uk('A'), uk('C')])
+  await remove()
+  const plan = await shop.post(`/api/v1/price_list/${list.id}/revert/?plan=true`, {
+    to_revision: 2,
+  })
+  t.match(plan.body.summary, { rows: 2, added: 1, removed: 1 })
+  await setPrices(shop, 'L', [{ ...uk('B'), price: 21 }])
+  t.match(await apply(plan.body.id), { status: 201, body: { added: 1, removed: 1, skipped: 0 } })
+  t.strictSame(await pricesNow(), { A: 10, B: 21 })
+})
+
 t.test('guardrails are checked by plans, applications and writes', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t, {
     guardrails: { max_increase_percent: 10, min_price: 5 },
