@@ -110,7 +110,8 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
 /** Undoes what a revert plan shows. */
 export async function applyRevert(application: Application): Promise<Applied> {
   const { trx, list, plan } = application
-  const { isVoid, conflicts = 0, ...revisions } = plan.call as unknown as RevertCall
+  const { isVoid, conflicts = 0, after, until } = plan.call as unknown as RevertCall
+  const revisions = { after, until }
   while (await archiveRemovedRows(trx, list, list.version));
   await findUndone(trx, list, revisions)
   const skipped = await leaveStaleOut(application, staleUndone(application))

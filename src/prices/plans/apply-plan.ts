@@ -25,6 +25,7 @@ import { applyPromotions } from '../../promotions/apply-promotions.ts'
 import type { Application } from './application.ts'
 import { applyAddedProducts, applyRemovedProducts, applyRevert, applySync } from './apply-moves.ts'
 import { applyPrices } from './apply-prices.ts'
+import type { RevertCall } from './plan-moves.ts'
 
 /** Who applies a plan, and what to leave out of it. */
 interface Call {
@@ -81,10 +82,11 @@ function rejectFaultyMoment(at: string | undefined): void {
 }
 
 /** Whether a job applies the plan, as one would have done for the planned call. */
-function isLarge({ operation, summary }: StoredPlan): boolean {
+function isLarge({ operation, summary, call }: StoredPlan): boolean {
   const { changed = 0, added = 0, removed = 0 } = summary as Schemas['PlanSummary']
-  if (operation === 'revert') return changed + added + removed > backgroundThreshold
-  return changed > cellsMax || added + removed > backgroundThreshold
+  const { products = changed + added + removed } = call as unknown as RevertCall
+  const moved = operation === 'revert' ? products : added + removed
+  return changed > cellsMax || moved > backgroundThreshold
 }
 
 const kinds = {

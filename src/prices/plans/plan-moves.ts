@@ -7,6 +7,7 @@ import { keyOfCell, type Revisions } from '../../price-lists/history/changed-cel
 import { joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import type { Undone } from '../revert/find-undone.ts'
 import { keyOfRow, makePlan } from './plan-rows.ts'
 
 const noPrices = sql`null::integer as dimension, null::date as date`
@@ -81,11 +82,9 @@ export async function planSync(
   )
 }
 
-/** The revisions that a revert undoes, whether as mistakes, and how many conflicts it leaves out. */
-export interface RevertCall extends Revisions {
+/** The revisions that a revert undoes, whether as mistakes, and what it found; absent in plans of earlier versions. */
+export interface RevertCall extends Revisions, Partial<Undone> {
   isVoid: boolean
-  /** Absent in plans that an earlier version made. */
-  conflicts?: number
 }
 
 /** Makes a plan of the changes that `findUndone` found without a conflict. */

@@ -93,8 +93,8 @@ export async function planOfRevert(
   origin: Origin,
 ): Promise<Answer<Schemas['Plan']>> {
   const revisions = readRevisions(list, body)
-  const { conflicts } = await prepare(trx, list, revisions, body)
-  return planRevert(trx, list, { ...revisions, isVoid: body.void === true, conflicts }, origin)
+  const undone = await prepare(trx, list, revisions, body)
+  return planRevert(trx, list, { ...revisions, isVoid: body.void === true, ...undone }, origin)
 }
 
 /**

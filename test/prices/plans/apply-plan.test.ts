@@ -189,6 +189,24 @@ t.test('a plan of a revert that leaves conflicts out counts them as the call doe
   t.match(await pricesNow(), { A: 11, B: 0 })
 })
 
+t.test(
+  'a plan of a revert is applied by a job above 100 products, not above 100 days',
+  async (t) => {
+    const { shop, apply } = await aPricedList(t)
+    const list = await aList(shop, { name: 'days', is_calendar: true })
+    await addProducts(shop, 'days', [uk('A')])
+    const days = Array.from({ length: 101 }, (_, day) => ({
+      ...{ ...uk('A'), price: 5 },
+      date: new Date(Date.UTC(new Date().getUTCFullYear(), 0, 1 + day)).toISOString().slice(0, 10),
+    }))
+    await setPrices(shop, 'days', days)
+    const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+    const { body } = await shop.post(path, { revision: 2 })
+    t.match(body, { summary: { changed: 101 } })
+    t.match(await apply(body.id), { status: 201, body: { priced: 101 } })
+  },
+)
+
 t.test('a revert is not stale for a row that came and went before it was planned', async (t) => {
   const { shop, list, apply, pricesNow } = await aPricedList(t)
   const remove = () =>
