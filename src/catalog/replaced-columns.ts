@@ -47,6 +47,12 @@ export async function rejectNamedColumns(
       from promotions p cross join lateral jsonb_object_keys(p.product_filters) as filter (name)
       where p.account_id = ${account} and filter.name = any(${names})
       union all
+      select 'the filters of the promotion ' || to_json(r.name) || ' in the plan ' || r.plan_id, filter.name
+      from plans p join plan_rows r on r.account_id = ${account} and r.plan_id = p.id
+      cross join lateral jsonb_object_keys(r.after -> 'product_filters') as filter (name)
+      where p.account_id = ${account} and p.operation = 'promotions' and p.status in ('open', 'scheduled')
+        and p.expires_at > now() and filter.name = any(${names})
+      union all
       select 'the competitor schema', named ->> 'name'
       from competitor_schemas s cross join lateral jsonb_array_elements(s.columns) as named
       where s.account_id = ${account} and named ->> 'name' = any(${names})
@@ -56,8 +62,7 @@ export async function rejectNamedColumns(
 }
 
 function isSameColumn(a: Column, b: Column): boolean {
-  const terms = ({ name, kind, type, allowed_values }: Column) =>
-    JSON.stringify([name, kind, type, allowed_values])
+  const terms = ({ name, kind, type }: Column) => JSON.stringify([name, kind, type])
   return terms(a) === terms(b)
 }
 

@@ -83,7 +83,8 @@ export function prefixLocations(app: FastifyInstance, basePath: string): void {
   app.decorate('basePath', basePath)
   app.addHook('onSend', (request, reply, _payload, done) => {
     const location = reply.getHeader('location')
-    if (location !== undefined) reply.header('location', `${pathPrefixOf(request)}${location}`)
+    if (String(location).startsWith('/'))
+      reply.header('location', `${pathPrefixOf(request)}${location}`)
     done()
   })
 }

@@ -72,7 +72,7 @@ function planStale(names: string[]): Problem {
     code: 'stale' as const,
     message: `the promotion ${JSON.stringify(name)} was changed since the plan was made`,
   }))
-  const what = names.length === 1 ? '1 promotion is' : `${names.length} promotions are`
-  const detail = `${what} not as they were. Nothing was written; \`skip: ["stale"]\` leaves them out.`
+  const what = names.length === 1 ? '1 promotion was' : `${names.length} promotions were`
+  const detail = `${what} changed since the plan was made. Nothing was written; \`skip: ["stale"]\` leaves them out.`
   return new Problem('plan-stale', detail, { errors, errorCount: names.length })
 }

@@ -63,6 +63,31 @@ t.test('what names a column that goes is named, all of it', async (t) => {
   t.equal((await shop.get('/api/v1/product_catalog/schema/')).body.costs.length, 1)
 })
 
+t.test('an open plan of promotions holds the columns that it names', async (t) => {
+  const shop = await aShop()
+  await empty(shop)
+  const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  const spring = { name: 'Spring', kind: 'amount', value: 1, product_filters: { color: ['red'] } }
+  const path = '/api/v1/promotions/bulk_create_or_update/?plan=true'
+  const { body: plan } = await shop.post(path, [{ ...spring, ...year }])
+  const refused = await shop.post(schemaPath, sized)
+  t.match(refused, { status: 409, body: { type: 'schema-in-use' } })
+  t.strictSame(messagesOf(refused.body), [
+    `"color" in the filters of the promotion "Spring" in the plan ${plan.id}`,
+  ])
+  await shop.send('DELETE', `/api/v1/plans/${plan.id}/`)
+  t.equal((await shop.post(schemaPath, sized)).status, 201)
+})
+
+t.test('a column stays if only its allowed values change', async (t) => {
+  const shop = await service.newAccount(t)
+  const country = { name: 'country', type: 'string' }
+  await shop.post(schemaPath, { extensions: [country] })
+  await aList(shop, { name: 'L', product_filters: { country: ['UK'] } })
+  const declared = { extensions: [{ ...country, values: ['DE'] }] }
+  t.equal((await shop.post(schemaPath, declared)).status, 201)
+})
+
 t.test('a column that stays may be named, and columns may come', async (t) => {
   const shop = await aShop()
   await aList(shop, { name: 'L', product_filters: { color: ['red'] } })

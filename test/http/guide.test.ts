@@ -28,6 +28,9 @@ t.test('below a trailing slash it leads to the page, whose links are relative', 
     const { status, headers } = await send(t, service, { method: 'GET', path: slash })
     t.match({ status, location: headers.location }, { status: 302, location: '../guide' }, slash)
   }
+  const headers = { 'x-forwarded-prefix': '/pricing' }
+  const below = await send(t, service, { method: 'GET', path: '/docs/problems/', headers })
+  t.equal(below.headers.location, '../problems', 'below a path prefix, too')
   t.equal((await send(t, service, { method: 'GET', path: '/docs/guide?x=1' })).status, 200)
 })
 

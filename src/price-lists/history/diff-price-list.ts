@@ -160,6 +160,7 @@ function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
 
 function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const { after, until } = revisions
+  const newest = sql`(${isIn(until)}) desc, (${isIn(after)}) desc`
   return sql`(
     select row.pk, row.product_id, cell.code, cell.extension_key, cell.extensions, cell.dimension, cell.date,
       cell.first_old as old, cell.last_new as new, row.was, row.is_now
@@ -170,10 +171,8 @@ function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
     ) as cell
     cross join lateral (
       select bool_or(${isIn(after)}) as was, bool_or(${isIn(until)}) as is_now,
-        (array_agg(id order by added_version desc))[1] as pk,
-        (array_agg(product_id order by added_version desc))[1] as product_id
+        (array_agg(id order by ${newest}))[1] as pk, (array_agg(product_id order by ${newest}))[1] as product_id
       from ${rowsWithKey(list, sql`cell`)}
-      where added_version <= ${until}
     ) as row
     where (row.was or row.is_now) and (row.was <> row.is_now or cell.first_old is distinct from cell.last_new)
       and ${list.is_calendar ? isPriced : sql`true`}

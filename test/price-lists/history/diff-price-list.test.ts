@@ -64,6 +64,22 @@ for (const is_calendar of [false, true])
       }
   })
 
+t.test('a row that left is named by the id it had, also if it came and left again', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const key = { code: 'A', country: 'UK' }
+  const remove = () =>
+    shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload: [key] })
+  await addProducts(shop, 'L', [key])
+  await setPrices(shop, 'L', [{ ...key, price: 5 }])
+  await remove()
+  await addProducts(shop, 'L', [key])
+  await remove()
+  const former = await shop.get(`/api/v1/price_list/${id}/rows?as_of=2`)
+  const { body } = await shop.get(`/api/v1/price_list/${id}/diff/?from=2&to=5`)
+  t.match(body.results, [{ change: 'removed', old: 5, pk: former.body.results[0].pk }])
+})
+
 t.test('a file has all cells, with the change in percent rounded half up', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L' })
