@@ -2684,7 +2684,7 @@ export interface components {
             to: string | null;
             /** @description The published price. */
             price: number;
-            /** @description The revision that set it. */
+            /** @description The revision that set it; for a price older than the kept history, the newest one that may have. */
             revision: number;
             kind?: components["schemas"]["RevisionKind"];
             actor?: components["schemas"]["Actor"];

@@ -8,7 +8,9 @@ export const listPlans: Handler<'listPlans'> = ({ account, query, inAccount }) =
   inAccount(async (trx) => {
     const { status, price_list_id } = query
     const plans = selectPlans(trx, account)
-      .$if(status !== undefined, (all) => all.where(sql<boolean>`(${statusNow}) = ${status ?? ''}`))
+      .$if(status !== undefined, (all) =>
+        all.where(sql<boolean>`(${statusNow(account)}) = ${status ?? ''}`),
+      )
       .$if(price_list_id !== undefined, (all) =>
         all.where('price_list_id', '=', price_list_id ?? 0),
       )

@@ -77,19 +77,34 @@ export const planPath = (id: number) => `/api/v1/plans/${id}/`
 
 export type StoredPlan = Selectable<Plans> & { price_list_name: string | null }
 
-/** Selects an account's plans with their current status: overdue ones are expired. */
+/** Selects an account's plans with their current status. */
 export function selectPlans(trx: Trx, account: number) {
+  const at = sql<Date | null>`case when not ${isAbandoned(account)} then apply_at end`
   return trx
     .selectFrom('plans')
     .selectAll()
-    .select(listName(account).as('price_list_name'))
-    .select(statusNow.as('status'))
+    .select([
+      listName(account).as('price_list_name'),
+      statusNow(account).as('status'),
+      at.as('apply_at'),
+    ])
     .where('account_id', '=', account)
 }
 
-/** SQL of the current status: a plan past its expiry counts as expired even before its row says so. */
-export const statusNow = sql<string>`
-  case when status in ('open', 'scheduled') and expires_at <= now() then 'expired' else status end`
+/**
+ * SQL of the current status, whatever the row still says: a plan past its expiry is expired, and one whose job was
+ * refused, cancelled or given up is open again.
+ */
+export const statusNow = (account: number) => sql<string>`
+  case when status in ('open', 'scheduled') and expires_at <= now() then 'expired'
+    when ${isAbandoned(account)} then 'open' else status end`
+
+/** SQL of whether a scheduled plan had a job, and that has ended. */
+const isAbandoned = (account: number) => sql<boolean>`(
+  status = 'scheduled' and (call -> 'hasJob')::boolean and not exists (
+    select from jobs j where j.account_id = ${account} and j.status = 'progress' and j.kind = 'apply-plan'
+      and (j.query ->> 'plan_id')::bigint = plans.id
+  ))`
 
 function listName(account: number): RawBuilder<string | null> {
   return sql`(select l.name from price_lists l where l.account_id = ${account} and l.id = plans.price_list_id)`
@@ -98,13 +113,16 @@ function listName(account: number): RawBuilder<string | null> {
 /** Finds a plan. Throws `not-found`, also for another account's plan. */
 export async function findPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
   const plan = await selectPlans(trx, account).where('id', '=', id).executeTakeFirst()
-  return plan ?? rejectMissing()
+  if (!plan) throw new Problem('not-found', 'There is no such plan.')
+  return plan
 }
 
 /** `findPlan`, with the plan locked until the transaction ends. */
 export async function lockPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
-  const plan = await selectPlans(trx, account).where('id', '=', id).forUpdate().executeTakeFirst()
-  return plan ?? rejectMissing()
+  const ofId = trx.selectFrom('plans').where('account_id', '=', account).where('id', '=', id)
+  await ofId.select('id').forUpdate().execute()
+  // Only a later statement sees the job that another call enqueued while this one waited.
+  return findPlan(trx, account, id)
 }
 
 /** Locks a plan that is scheduled, due, and has no job yet; undefined if it is not. */
@@ -116,7 +134,7 @@ export async function lockDuePlan(
   return (
     selectPlans(trx, account)
       .where('id', '=', id)
-      .where(sql<boolean>`(${statusNow}) = 'scheduled'`)
+      .where(sql<boolean>`(${statusNow(account)}) = 'scheduled'`)
       .where(sql<boolean>`not (call -> 'hasJob')::boolean`)
       // The queue's moments are whole milliseconds.
       .where(sql<boolean>`apply_at <= clock_timestamp() + interval '1 second'`)
@@ -125,40 +143,10 @@ export async function lockDuePlan(
   )
 }
 
-function rejectMissing(): never {
-  throw new Problem('not-found', 'There is no such plan.')
-}
-
 /** Throws `plan-not-open` unless the plan's status is allowed. */
 export function rejectEnded({ id, status }: StoredPlan, allowed: readonly string[]): void {
   if (allowed.includes(status)) return
   throw new Problem('plan-not-open', `The plan ${id} is ${status}.`)
-}
-
-/** Reopens a plan that a job was to apply. */
-export async function reopenPlan(trx: Trx, account: number, id: number): Promise<void> {
-  await sql`
-    update plans set ${opened}
-    where account_id = ${account} and id = ${id} and status = 'scheduled'`.execute(trx)
-}
-
-const opened = sql`status = 'open', apply_at = null, call = call - 'application' - 'hasJob'`
-
-/**
- * Reopens a plan whose job was cancelled, or was given up. A cancelled job that still runs holds the plan's lock and
- * reopens it at its end.
- */
-export async function reopenAbandoned(trx: Trx, account: number, id: number): Promise<void> {
-  await sql`
-    update plans set ${opened}
-    where account_id = ${account} and status = 'scheduled' and id in (
-      select p.id from plans p
-      where p.account_id = ${account} and p.id = ${id} and (p.call -> 'hasJob')::boolean and not exists (
-        select from jobs j where j.account_id = ${account} and j.status = 'progress'
-          and j.kind = 'apply-plan' and (j.query ->> 'plan_id')::bigint = ${id}
-      )
-      for update of p skip locked
-    )`.execute(trx)
 }
 
 /** Discards the open and scheduled plans of a list. */

@@ -2,7 +2,6 @@ import type { Handler } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { findJob } from '../jobs/job-info.ts'
 import { endUndone } from '../jobs/job-row.ts'
-import { reopenAbandoned } from '../plans/queries.ts'
 import { undoDraft } from './publication.ts'
 
 /** Jobs that write a draft in chunks. */
@@ -15,7 +14,7 @@ export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) 
     // cancelled.
     const job = await trx
       .selectFrom('jobs')
-      .select(['account_id', 'id', 'price_list_id', 'kind', 'status', 'attempt', 'query'])
+      .select(['account_id', 'id', 'price_list_id', 'kind', 'status', 'attempt'])
       .where('account_id', '=', account)
       .where('id', '=', params.id)
       .forUpdate()
@@ -27,8 +26,6 @@ export const cancelJob: Handler<'cancelJob'> = ({ account, params, inAccount }) 
       // which may hold the list's lock and waits for the job's row before it commits.
       if (job.attempt >= 0 && drafting.has(job.kind)) await undoDraft(trx, job)
       await endUndone(trx, job, 'cancelled', [])
-      if (job.kind === 'apply-plan')
-        await reopenAbandoned(trx, account, (job.query as { plan_id: number }).plan_id)
     }
     return findJob(trx, account, params.id)
   })

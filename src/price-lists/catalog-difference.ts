@@ -39,6 +39,21 @@ export async function findSmallDifference(
   return rows[0] as SmallDifference
 }
 
+/** At least how many rows and products a sync compares: the list's, or the matching products, counted up to `most`. */
+export async function countSynced(
+  trx: Trx,
+  list: PriceList,
+  columns: Columns,
+  most: number,
+): Promise<number> {
+  if (list.row_count >= most) return list.row_count
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (select from ${matchingProducts(list, columns)} limit ${most}) as p`.execute(
+    trx,
+  )
+  return Math.max(list.row_count, Number(rows[0]?.count))
+}
+
 /** The result of one chunk of a sync. */
 export interface SyncedChunk {
   /** The number of products that the sync handles, as far as this chunk saw. */

@@ -138,8 +138,14 @@ export function findCost(
     ({ letter, name }) => fold(kind === 'letter' ? letter : name) === fold(text),
   )
   if (!column || others.length > 0) return undefined
-  const name = kind === 'letter' ? column.letter : column.name
+  const name = kind === 'letter' ? column.letter : inputName(column, costs)
   return { kind: 'costs', name, ordinals: [column.ordinal] }
+}
+
+/** The name of a cost among the inputs of a formula: in quotes if without them it would mean another input. */
+export function inputName({ name }: Column, costs: readonly Column[]): string {
+  const isTaken = /^(Price|COSTS|(COMP|SALES)_[A-Z]+)$/.test(name)
+  return isTaken || costs.some(({ letter }) => letter === name) ? `"${name}"` : name
 }
 
 /** Makes a minus before digits part of the number, so that limits on literals see its sign. */

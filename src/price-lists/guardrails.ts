@@ -74,8 +74,10 @@ export function listViolations(
   { changed, removed }: { changed: number; removed: number },
 ): GuardrailName[] {
   const { max_changed_percent, max_removed_percent } = guardrailsOf(list)
+  // Whole numbers: 64.6 * 500 is below 32300 in doubles.
   const exceeds = (rows: number, percent: number | undefined) =>
-    percent !== undefined && rows * 100 > percent * list.row_count
+    percent !== undefined &&
+    BigInt(rows) * 100_000_000n > BigInt(Math.round(percent * 1e6)) * BigInt(list.row_count)
   return [
     ...(list.row_count >= changedRowsMin && exceeds(changed, max_changed_percent)
       ? (['max_changed_percent'] as const)

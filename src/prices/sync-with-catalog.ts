@@ -11,6 +11,7 @@ import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import {
+  countSynced,
   findSmallDifference,
   type SmallDifference,
   syncResult,
@@ -37,7 +38,7 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       if (query.plan === 'true') {
-        const total = list.row_count
+        const total = await countSynced(trx, list, columns, plannedAtOnceMax + 1)
         if (prefersJob || total > plannedAtOnceMax)
           return enqueuePlan(trx, boss, list, {
             call: { operation: 'sync' },

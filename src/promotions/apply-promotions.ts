@@ -52,13 +52,19 @@ const arrayIn = (name: string) => sql`(
   select array_agg(one)::text from jsonb_array_elements_text(r.after -> ${sql.lit(name)}) as one
 )`
 
-/** The names of promotions that have changed since the plan was made, or name a list that no longer exists. */
+/**
+ * The names of promotions that have changed since the plan was made, even if they changed back, or name a list that no
+ * longer exists.
+ */
 async function findStale(trx: Trx, { account_id: account, id }: StoredPlan): Promise<string[]> {
+  const since = sql`(select created_at from plans where account_id = ${account} and id = ${id})`
   const { rows } = await sql<{ name: string }>`
     select r.name from plan_rows r
     left join promotions p on p.account_id = ${account} and p.name = r.name
     where r.account_id = ${account} and r.plan_id = ${id} and (${storedPromotion} is distinct from r.before
-      or exists (
+      or p.changed_at > ${since} or exists (
+        select from promotion_versions v where v.account_id = ${account} and v.name = r.name and v.until_at > ${since}
+      ) or exists (
         select from jsonb_array_elements_text(r.after -> 'price_lists') as named (list)
         where not exists (select from price_lists l where l.account_id = ${account} and l.name = named.list collate "C")
       ))

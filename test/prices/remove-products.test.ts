@@ -196,6 +196,15 @@ t.test('max_removed_percent refuses what removes more, unless it is overridden',
   t.match(body, { kind: 'remove_products', override: 'season is over', removed: 2 })
 })
 
+t.test('exactly the percentage may be removed', async (t) => {
+  const codes = someCodes(375)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L', guardrails: { max_removed_percent: 18.4 } })
+  await addProducts(shop, 'L', codes.map(uk))
+  t.equal((await shop.post(path, remove(...codes.slice(0, 70)))).status, 422)
+  t.equal((await shop.post(path, remove(...codes.slice(0, 69)))).status, 201)
+})
+
 t.test(
   'a job that a guardrail refuses fails, and leaves draft and readers as they were',
   async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
@@ -98,6 +99,28 @@ t.test('a price that was reverted to none since is stale', async (t) => {
       t.match(await set([{ ...cell, price: 6 }], { observed_at: ago(-1) }), { status: 201 })
     })
 })
+
+t.test(
+  'a price that was set before the kept history is newer than what was seen before it',
+  async (t) => {
+    for (const is_calendar of [false, true])
+      await t.test(is_calendar ? 'calendar' : 'plain', async (t) => {
+        const { list, set } = await aListOf(t, { is_calendar })
+        const cell = { ...key, ...(is_calendar && { date: ago(-2 * 1440).slice(0, 10) }) }
+        await set([{ ...cell, price: 5 }])
+        await query(
+          service.url,
+          `update list_revisions set at = now() - interval '500 days' where price_list_id = ${list.id};
+         select delete_expired_history(400)`,
+        )
+        const seen = (days: number, row = cell) =>
+          set([{ ...row, price: 6 }], { observed_at: ago(days * 1440) })
+        t.match(await seen(410), isStale)
+        t.match(await seen(410, { ...cell, code: 'B' }), { status: 201 }, 'it was never set')
+        t.match(await seen(390), { status: 201 })
+      })
+  },
+)
 
 t.test('a row that expects another price is stale', async (t) => {
   const { set } = await aListOf(t)

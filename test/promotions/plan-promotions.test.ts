@@ -82,6 +82,27 @@ t.test('a promotion that changed since is stale', async (t) => {
   t.match(await promotions(), [{ value: 50 }, toys])
 })
 
+t.test(
+  'a promotion that changed and changed back is stale, one that was sent again is not',
+  async (t) => {
+    const { shop, plan, apply } = await aShopWithPlans(t)
+    await shop.post(path, [spring])
+    const { id } = await plan([{ ...spring, value: 20 }, toys])
+    await shop.post(path, [spring])
+    t.match((await apply(id)).status, 201)
+    const second = await plan([
+      { ...spring, value: 30 },
+      { ...toys, name: 'games' },
+    ])
+    for (const value of [50, 20]) await shop.post(path, [{ ...spring, value }])
+    await shop.post(path, [{ ...toys, name: 'games' }])
+    await shop.post('/api/v1/promotions/bulk_delete/', ['games'])
+    const refused = await apply(second.id)
+    expectProblem(t, refused, 409, 'plan-stale', 'changed, and came and went')
+    t.equal(refused.body.error_count, 2)
+  },
+)
+
 t.test('a promotion for a list that is gone is stale', async (t) => {
   const { shop, list, plan, apply } = await aShopWithPlans(t)
   const { id } = await plan([toys])

@@ -4,7 +4,7 @@ import { Answer, type Handler, type OperationRequest } from '../../contract/oper
 import { readPage } from '../../contract/read-page.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
-import { findPriceList } from '../queries.ts'
+import { findPriceList, type PriceList } from '../queries.ts'
 import { revisionColumns, revisionOf, type StoredRevision, selectRevisions } from './queries.ts'
 import { revisionHeader } from './record-revision.ts'
 
@@ -12,7 +12,7 @@ import { revisionHeader } from './record-revision.ts'
 export const listRevisions: Handler<'listRevisions'> = ({ account, params, query, inAccount }) =>
   inAccount(async (trx) => {
     const list = await findPriceList(trx, account, { id: params.id })
-    const all = filtered(trx, { account, params, query })
+    const all = filtered(trx, list, query)
     const revisions = all.select(revisionColumns)
     const { count, rows } = await readPage(trx, { all, rows: revisions, query, order: 'desc' })
     const results = rows.map(revisionOf)
@@ -30,7 +30,7 @@ export const exportRevisions: Export<'listRevisions'> = async (trx, request) => 
   return {
     headers: revisionHeader(list.version),
     columns: fileColumns,
-    query: filtered(trx, request).select(revisionColumns).orderBy('revision', 'desc'),
+    query: filtered(trx, list, request.query).select(revisionColumns).orderBy('revision', 'desc'),
     rowsOf: (stored: StoredRevision) => {
       const { actor, reverts, ...revision } = revisionOf(stored)
       const named = { actor_type: actor.type, actor_id: actor.id, actor_name: actor.name }
@@ -39,11 +39,11 @@ export const exportRevisions: Export<'listRevisions'> = async (trx, request) => 
   }
 }
 
-type Request = Pick<OperationRequest<'listRevisions'>, 'account' | 'params' | 'query'>
+type Filters = OperationRequest<'listRevisions'>['query']
 
-function filtered(trx: Trx, { account, params, query: { from, to, kind } }: Request) {
+function filtered(trx: Trx, list: PriceList, { from, to, kind }: Filters) {
   const moment = (text: string) => sql<Date>`${utcTimestamp(text)}::timestamptz`
-  return selectRevisions(trx, account, params.id)
+  return selectRevisions(trx, list)
     .$if(from !== undefined, (some) => some.where('at', '>=', moment(from ?? '')))
     .$if(to !== undefined, (some) => some.where('at', '<', moment(to ?? '')))
     .$if(kind !== undefined, (some) => some.where('kind', '=', kind ?? ''))

@@ -3,18 +3,27 @@ import type { ListRevisions } from '../../../generated/database.d.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { withoutAbsent } from '../../contract/read-page.ts'
 import type { Trx } from '../../database/pool.ts'
+import type { PriceList } from '../queries.ts'
 
 const columns = [
   ...(['revision', 'at', 'kind', 'origin', 'job_id', 'plan_id', 'observed_at'] as const),
   ...(['reverts_from', 'reverts_to', 'voided', 'priced', 'added', 'removed'] as const),
 ]
 
-/** A query of a list's revisions, without columns or order. */
-export function selectRevisions(trx: Trx, account: number, priceListId: number) {
+/** A query of a list's revisions that can be read, without columns or order. */
+export function selectRevisions(
+  trx: Trx,
+  {
+    account_id: account,
+    id,
+    oldest_revision,
+  }: Pick<PriceList, 'account_id' | 'id' | 'oldest_revision'>,
+) {
   return trx
     .selectFrom('list_revisions')
     .where('account_id', '=', account)
-    .where('price_list_id', '=', priceListId)
+    .where('price_list_id', '=', id)
+    .where('revision', '>=', oldest_revision)
 }
 
 /** The columns that `revisionOf` shows, with `revision` also as `id`, by which pages are ordered. */

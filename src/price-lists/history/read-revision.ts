@@ -7,7 +7,7 @@ import { revisionColumns, revisionOf, selectRevisions } from './queries.ts'
 export const readRevision: Handler<'readRevision'> = ({ account, params, inAccount }) =>
   inAccount(async (trx) => {
     const list = await findPriceList(trx, account, { id: params.id })
-    const found = await selectRevisions(trx, account, list.id)
+    const found = await selectRevisions(trx, list)
       .select(revisionColumns)
       .where('revision', '=', params.revision)
       .executeTakeFirst()

@@ -1,17 +1,10 @@
 import { sql } from 'kysely'
 import { type Problem, problemBody } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
-import { inAccount } from '../../database/tenant-transaction.ts'
-import {
-  type Attempt,
-  AttemptLost,
-  inOneTransaction,
-  type JobRow,
-  lockCurrent,
-} from '../../jobs/attempt.ts'
+import { type Attempt, inOneTransaction, type JobRow, lockCurrent } from '../../jobs/attempt.ts'
 import { endWithResult } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
-import { rejectEnded, reopenAbandoned, reopenPlan } from '../../plans/queries.ts'
+import { rejectEnded } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
 
 interface AppliedPlan {
@@ -21,18 +14,11 @@ interface AppliedPlan {
   is_scheduled?: boolean
 }
 
-/** Applies a plan in one transaction. If the job is cancelled, the plan is reopened. */
-export const runApplyPlan: RunJob = refusable(async (attempt, job) => {
-  try {
-    await inOneTransaction(attempt, (trx) => applyInJob(trx, attempt, job))
-  } catch (error) {
-    if (error instanceof AttemptLost)
-      await inAccount(attempt.db, attempt.account, (trx) =>
-        reopenAbandoned(trx, job.account_id, callOf(job).plan_id),
-      )
-    throw error
-  }
-}, endRefusedPlan)
+/** Applies a plan in one transaction. If the job is refused or cancelled, the plan is open again. */
+export const runApplyPlan: RunJob = refusable(
+  (attempt, job) => inOneTransaction(attempt, (trx) => applyInJob(trx, attempt, job)),
+  failScheduled,
+)
 
 const callOf = ({ query }: JobRow) => query as unknown as AppliedPlan
 
@@ -45,11 +31,11 @@ async function applyInJob(trx: Trx, attempt: Attempt, job: JobRow): Promise<void
   await endWithResult(trx, await lockCurrent(trx, attempt), jobResult, revision)
 }
 
-/** Reopens a refused plan, so that it can be applied in another way; a scheduled one fails. */
-async function endRefusedPlan(trx: Trx, job: JobRow, refusal: Problem): Promise<void> {
+/** Ends a refused plan as failed if it was scheduled: nobody waits to apply it in another way. */
+async function failScheduled(trx: Trx, job: JobRow, refusal: Problem): Promise<void> {
   const { account_id: account, origin } = job
   const { plan_id, is_scheduled } = callOf(job)
-  if (!is_scheduled) return reopenPlan(trx, account, plan_id)
+  if (!is_scheduled) return
   await trx
     .updateTable('plans')
     .set({

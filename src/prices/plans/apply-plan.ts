@@ -11,13 +11,7 @@ import { useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
-import {
-  findPlan,
-  lockPlan,
-  rejectEnded,
-  reopenAbandoned,
-  type StoredPlan,
-} from '../../plans/queries.ts'
+import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/queries.ts'
 import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
 import { lockPriceList } from '../../price-lists/queries.ts'
@@ -50,7 +44,6 @@ export const applyPlan: Handler<'applyPlan'> = (
   whenListIsFree(() =>
     inAccount(async (trx) => {
       rejectFaultyMoment(body.at)
-      await reopenAbandoned(trx, account, params.id)
       const plan = await lockPlanWithList(trx, account, params.id)
       rejectEnded(plan, ['open'])
       const call = { skip: body.skip, origin }
@@ -148,7 +141,12 @@ async function applyToList(
 async function noteApplied(trx: Trx, plan: StoredPlan, revision: number | null): Promise<void> {
   await trx
     .updateTable('plans')
-    .set({ status: 'applied', ended_at: sql`statement_timestamp()`, revision })
+    .set({
+      status: 'applied',
+      ended_at: sql`statement_timestamp()`,
+      apply_at: plan.apply_at,
+      revision,
+    })
     .where('account_id', '=', plan.account_id)
     .where('id', '=', plan.id)
     .execute()

@@ -4,6 +4,7 @@ import { compileFilters, type ProductFilters } from '../../catalog/product-filte
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
+import { inputName } from '../../price-lists/formula.ts'
 import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
 import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
 import { isValidOn, type Promotion, promotionsAsOf } from '../../promotions/queries.ts'
@@ -146,7 +147,9 @@ function judge(
 
 /** The margin at the published price. */
 function marginOf({ list, columns }: Pricing, { price, costs = [] }: MatchingRow) {
-  const inputs = columns.costs.map(({ name }, index) => [name, costs[index] ?? null] as const)
+  const inputs = columns.costs.map(
+    (column, index) => [inputName(column, columns.costs), costs[index] ?? null] as const,
+  )
   return {
     formula: list.margin_formula,
     inputs: { Price: price, ...Object.fromEntries(inputs) },

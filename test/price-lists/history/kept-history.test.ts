@@ -94,12 +94,20 @@ t.test('the history since an open plan was made is kept', async (t) => {
   const before = new Date(Date.now() - 401 * 86_400_000).toISOString()
   await query(service.url, `update list_revisions set at = '${before}' where price_list_id = ${id}`)
   await query(service.url, 'select delete_expired_history(400)')
+  const read = { price_list_name: 'L', payload: [uk('A')] }
+  for (const as_of of [1, 2]) {
+    const then = await shop.post('/api/v1/prices/get_prices/', { ...read, as_of })
+    expectProblem(t, then, 409, 'history-not-kept', 'only the plan needs it')
+  }
+  const history = await shop.post('/api/v1/prices/get_price_history/', read)
+  t.match(history.body, [{ history: [{ price: 16, to: null, revision: 3 }] }])
+  t.equal((await shop.get(`/api/v1/price_list/${id}/revisions/`)).body.count, 1)
   const apply = () => shop.post(`/api/v1/plans/${plan.body.id}/apply/`, {})
   expectProblem(t, await apply(), 409, 'plan-stale', 'the price was set since')
   await shop.send('DELETE', `/api/v1/plans/${plan.body.id}/`)
   await query(service.url, 'select delete_expired_history(400)')
-  const revisions = await shop.get(`/api/v1/price_list/${id}/revisions/`)
-  t.equal(revisions.body.count, 1, 'it goes with the plan')
+  const kept = `select from list_changes where price_list_id = ${id}`
+  t.equal((await select(service.url, kept)).length, 0, 'it goes with the plan')
 })
 
 t.test('a deleted list takes its history along', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../../helpers/database.ts'
 import { expectAllFaults } from '../../helpers/faults.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
@@ -125,4 +126,20 @@ t.test('a plan of more than 100,000 rows of a file is answered as a job', async 
   })
   const bad = await plan([...lines.slice(1), 'P0,UK,2026-01-01,-1\n'])
   t.match(bad, { status: 400, body: { errors: [{ line: 100_011, code: 'range' }] } })
+})
+
+t.test('a sync of more than 100,000 products is planned by a job', async (t) => {
+  const shop = await aShop(t, service, { codes: [], countries: [] })
+  await aList(shop, { name: 'L' })
+  await query(
+    service.url,
+    `insert into products (account_id, code, extensions, extension_key, costs, active)
+     select ${shop.id}, 'P' || n, '{UK}', '["UK"]', '{1,1}', true from generate_series(1, 100001) as n`,
+  )
+  const path = '/api/v1/prices/sync_with_catalog/?plan=true'
+  const accepted = await shop.post(path, { price_list_name: 'L' })
+  t.match(accepted, { status: 202, body: { progress: { total: 100_001 } } })
+  const { result, status } = await shop.finished(accepted.body)
+  t.equal(status, 'done')
+  t.match((await shop.get(`/api/v1/plans/${result.plan_id}/`)).body.summary, { added: 100_001 })
 })

@@ -360,7 +360,7 @@ t.test('a plan that expired before its moment was seen is not applied', async (t
   t.equal((await shop.get('/api/v1/jobs/')).body.count, 0)
 })
 
-t.test('a plan whose job was given up can be applied again', async (t) => {
+t.test('a plan whose job was given up is open again', async (t) => {
   const { shop, list, planPrices, apply, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
   await query(
@@ -369,7 +369,10 @@ t.test('a plan whose job was given up can be applied again', async (t) => {
      insert into jobs (account_id, price_list_id, kind, status, total, query, origin, finished_at)
        values (${shop.id}, ${list.id}, 'apply-plan', 'failed', 1, '{"plan_id": ${id}}', '{}', now())`,
   )
+  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'open', apply_at: undefined })
+  t.match((await shop.get('/api/v1/plans/?status=open')).body, { count: 1 })
   t.match(await apply(id), { status: 201 })
+  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied', apply_at: undefined })
   t.match(await pricesNow(), { A: 11 })
 })
 

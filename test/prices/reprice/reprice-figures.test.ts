@@ -278,3 +278,22 @@ t.test('the example of the contract: below the cheapest, above the costs, at .99
     { code: 'B', reason: 'unchanged', new: 5.99, inputs: { COMP_MIN: 2, COSTS: 4 } },
   ])
 })
+
+t.test('a cost that is named like another input has its name in quotes', async (t) => {
+  const names = ['Price', 'COSTS', 'B', 'buy']
+  const costs = names.map((name) => ({ name }))
+  const product = {
+    code: 'A',
+    ...Object.fromEntries(names.map((name, index) => [name, index + 1])),
+  }
+  const shop = await aShopOf(t, service, { costs }, [product])
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A' }])
+  await setPrices(shop, 'L', [{ code: 'A', price: 10 }])
+  t.strictSame(await inputs(shop, '"Price" + "COSTS" + "B" + "buy" + B + Price + COSTS'), [
+    { '"Price"': 1, '"COSTS"': 2, '"B"': 3, buy: 4, B: 1, Price: 10, COSTS: 10 },
+  ])
+  const read = { price_list_name: 'L', payload: [{ code: 'A' }], include: ['explain'] }
+  const [{ explain }] = (await shop.post('/api/v1/prices/get_prices/', read)).body
+  t.match(explain.margin.inputs, { Price: 10, '"Price"': 1, buy: 4 })
+})
