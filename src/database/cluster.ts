@@ -50,6 +50,7 @@ const roleSettings = {
   row_security: 'on',
   random_page_cost: '1.1',
   enable_material: 'off',
+  jit: 'off',
   lock_timeout: `${requestLockTimeoutMs}ms`,
 }
 

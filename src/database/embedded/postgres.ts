@@ -50,7 +50,6 @@ const settings = [
   `shared_buffers=${sharedBuffersMb}MB`,
   'max_wal_size=4GB',
   'checkpoint_timeout=15min',
-  'jit=off',
   'timezone=UTC',
   // Error details contain row values, which no log may hold.
   'log_error_verbosity=terse',

@@ -42,7 +42,6 @@ const settings = [
   'max_connections=300',
   'shared_buffers=128MB',
   'timezone=UTC',
-  'jit=off',
   'log_min_messages=warning',
 ]
 
