@@ -851,7 +851,7 @@ export interface paths {
          *
          *     Every field is a string; quantities, prices and revenues are decimals in strings. Quantities and revenues may be
          *     negative (returns). `extension` is one opaque string and may be empty. Products, lists and agreements may be named
-         *     before they are loaded. Decimals keep the digits they were sent with, `departure_date` is kept as sent,
+         *     before they are loaded. Decimals keep the decimal places they were sent with, `departure_date` is kept as sent,
          *     `transaction_date` is read in UTC to the microsecond.
          */
         post: operations["upsertSales"];

@@ -81,7 +81,7 @@ To look around, open ${url}/
     e-mail    ${demoUser.email}
     password  ${demoUser.password}
 
-Documentation and a console, where every example runs as it stands: ${url}/docs
+Documentation and a console for its examples: ${url}/docs
 Authorize there with:
 
 jwt ${token}

@@ -7,7 +7,7 @@ import { compileBody } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { readFile } from '../jobs/file-pieces.ts'
-import { endLoaded, type LoadedFile } from '../jobs/job-row.ts'
+import { endLoaded, type LoadedFile, setFinished } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
@@ -23,18 +23,24 @@ interface Loading {
  * job as failed, with its errors. A new attempt starts over, because the earlier one wrote nothing.
  */
 export function fileLoader(loading: Loading): RunJob {
-  return refusable((attempt, job) => loadFile(attempt, job, loading))
+  return (attempt, job) => {
+    const progress = { rows: 0 }
+    const load = refusable(
+      () => loadFile(attempt, job, { ...loading, progress }),
+      (trx) => setFinished(trx, job, progress.rows),
+    )
+    return load(attempt, job)
+  }
 }
 
 /** The job is locked only at the end, so that until then it can be read, cancelled and taken over. */
 async function loadFile(
   attempt: Attempt,
   job: JobRow,
-  { context, onLoaded }: Loading,
+  { context, onLoaded, progress }: Loading & { progress: { rows: number } },
 ): Promise<void> {
   const { account, db } = attempt
   const operation = findOperation(job)
-  const progress = { rows: 0 }
   await onceInAccount(db, account, async (trx) => {
     // Enough for the statement that writes the largest file.
     await sql`set local statement_timeout = '1h'`.execute(trx)

@@ -26,7 +26,7 @@ import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
 import { sendStream, statusOf } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
-import { prefersJob } from './headers.ts'
+import { helpLink, pathPrefixOf, prefersJob } from './headers.ts'
 import { storing } from './idempotency.ts'
 import { originOf } from './origin.ts'
 import type { UnreadResponses } from './overload/memory-budget.ts'
@@ -165,6 +165,7 @@ function rejectedFile(
 ): FastifyReply {
   unread.hold(account, Buffer.byteLength(file), reply.raw)
   reply.code(problemTypes[type].status).type(`${mediaType}; charset=utf-8`)
+  reply.header('link', helpLink(pathPrefixOf(reply.request), type))
   return reply.header('rejected-rows', options.errorCount).send(file)
 }
 

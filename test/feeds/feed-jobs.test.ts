@@ -86,16 +86,16 @@ t.test('a job loads what a request would have loaded', async (t) => {
 
 t.test('a file that is refused ends the job with the errors of the request', async (t) => {
   const broken = lines(header, row, 'T2,"A,UK,1,2')
-  const files = [
-    lines(header, 'T1,,UK,x,2', row, 'T3'),
-    lines(header, row, row.replace('2.50', '3')),
-    lines(header.replace('code', 'cod'), row),
-    lines(header, ...manyRows(2500).map((one) => one.replace(',A,', ',,'))),
-    broken,
-    '',
-    lines(header, 'T1,A\0,UK,1,2'),
+  const files: [string, number][] = [
+    [lines(header, 'T1,,UK,x,2', row, 'T3'), 3],
+    [lines(header, row, row.replace('2.50', '3')), 2],
+    [lines(header.replace('code', 'cod'), row), 0],
+    [lines(header, ...manyRows(2500).map((one) => one.replace(',A,', ',,'))), 2500],
+    [broken, 0],
+    ['', 0],
+    [lines(header, 'T1,A\0,UK,1,2'), 0],
   ]
-  for (const file of files) {
+  for (const [file, checked] of files) {
     const name = file.slice(0, 80)
     const account = await service.newAccount(t)
     const atOnce = (await csv(account, file, { prefer: 'wait=10' })).body
@@ -106,6 +106,7 @@ t.test('a file that is refused ends the job with the errors of the request', asy
     t.equal(job.status, 'failed', name)
     t.strictSame(job.errors, atOnce.errors, name)
     t.equal(job.progress.error, atOnce.error_count ?? atOnce.errors.length, name)
+    t.equal(job.progress.finished, checked, `${name}: rows checked`)
     t.equal(job.result, undefined)
     t.strictSame(await salesOf(account), [], `${name}: nothing was written`)
     t.equal(await piecesOf(account), 0, 'and the file is deleted')

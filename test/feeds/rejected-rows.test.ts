@@ -20,6 +20,7 @@ async function rejectedBy(account: TestAccount, type: string, file: string | Buf
   })
   t.equal(answer.status, 400)
   t.equal(answer.headers['content-type'], `${type}; charset=utf-8`)
+  t.match(answer.headers.link, /docs\/problems#invalid-request/, 'says which problem it is')
   t.equal((await account.get('/api/v1/sales_history/')).body.count, 0, 'nothing was written')
   return { body: answer.body as string, count: answer.headers['rejected-rows'] }
 }

@@ -58,7 +58,7 @@ export function addCreateList(program: Program): void {
     .option('--filter <column=value>', 'only these products; may be repeated', condition)
     .option('--calendar', 'it has a price for each of the 365 days from the first')
     .option('--currency <code>', 'such as EUR')
-    .option('--decimals <number>', 'the decimals prices are rounded to; 6 when left out', digits)
+    .option('--decimals <number>', 'the most decimals of a price; 6 when left out', digits)
     .option('--hide-unpriced', 'leaves prices that were never set out of reads')
     .option('--guardrail <name=limit>', 'a limit for changes; may be repeated', oneGuardrail)
     .addHelpText(
