@@ -3,10 +3,11 @@ import t from 'tap'
 import { heatOf, rangeOf, steps } from '../../src/page/heat.js'
 
 t.test('prices go from the first step to the last; what is not set has none', async (t) => {
-  t.strictSame(heatOf([0, 10, 20, 30]), [0, 1, 4, 7])
-  t.strictSame(heatOf([5, 5, 0]), [4, 4, 0], 'prices that are all the same are in the middle')
-  t.strictSame(heatOf([0, 0]), [0, 0])
-  t.strictSame(heatOf([null, 10, 0, 30]), [0, 1, 0, 7])
+  t.strictSame(heatOf([null, 10, 20, 30]), [0, 1, 4, 7])
+  t.strictSame(heatOf([5, 5, null]), [4, 4, 0], 'prices that are all the same are in the middle')
+  t.strictSame(heatOf([null, null]), [0, 0])
+  t.strictSame(heatOf([null, 10, 0, 30]), [0, 3, 1, 7], '0 is a price')
+  t.strictSame(heatOf([0, null]), [4, 0])
   t.strictSame(heatOf([]), [])
 })
 
@@ -23,7 +24,8 @@ t.test('a higher price is never on a lower step', async (t) => {
 })
 
 t.test('the range names the first day of the lowest and the highest price', async (t) => {
-  t.strictSame(rangeOf([0, 3, 1, 3, 1]), { low: 1, high: 3, lowAt: 2, highAt: 1 })
+  t.strictSame(rangeOf([2, 3, 1, 3, 1]), { low: 1, high: 3, lowAt: 2, highAt: 1 })
   t.strictSame(rangeOf([null, 3, null]), { low: 3, high: 3, lowAt: 1, highAt: 1 })
-  t.strictSame(rangeOf([0]), { low: 0, high: 0, lowAt: -1, highAt: -1 })
+  t.strictSame(rangeOf([0]), { low: 0, high: 0, lowAt: 0, highAt: 0 })
+  t.strictSame(rangeOf([null]), { low: 0, high: 0, lowAt: -1, highAt: -1 })
 })

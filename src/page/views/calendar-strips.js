@@ -80,7 +80,7 @@ function showInParts(section, count, signal, read, from = 0) {
  * @param {AbortSignal} signal
  * @returns {Promise<Map<string, (number | null)[]>>}
  */
-async function readYears({ code, list, on }, rows, extensions, days, signal) {
+async function readYears({ code, list, on, asOf }, rows, extensions, days, signal) {
   const payload = rows.flatMap((row) => {
     const key = Object.fromEntries(extensions.map((column) => [column.name, row[column.name]]))
     return days.map((date) => ({
@@ -90,7 +90,14 @@ async function readYears({ code, list, on }, rows, extensions, days, signal) {
       date,
     }))
   })
-  const body = { price_list_id: list.id, promotion_date: on, include: ['priced'], payload }
+  const as_of = format.endOf(asOf)
+  const body = {
+    price_list_id: list.id,
+    promotion_date: on,
+    include: ['priced'],
+    ...(as_of && { as_of }),
+    payload,
+  }
   /** @type {PriceRow[]} */
   const prices = await post('/api/v1/prices/get_prices/', body, signal)
   const yearOf = (/** @type {PriceRow[]} */ rows) => {

@@ -47,7 +47,8 @@ export function strip(title, days, prices, onDay) {
  */
 function rangeWords(days, prices) {
   const { low, high, lowAt, highAt } = rangeOf(prices)
-  if (high === 0) return 'no prices are set'
+  if (lowAt < 0) return 'no prices are set'
+  if (low === high) return format.price(low)
   const at = (/** @type {number} */ price, /** @type {number} */ index) =>
     `${format.price(price)} (${format.day(days[index] ?? '')})`
   return `${at(low, lowAt)} to ${at(high, highAt)}`
