@@ -17,7 +17,7 @@ const momentFormat = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
   timeStyle: 'medium',
 })
-const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'always' })
 const secondsFormat = new Intl.NumberFormat(undefined, {
   style: 'unit',
   unit: 'second',
