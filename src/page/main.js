@@ -1,4 +1,4 @@
-import { byId } from './dom.js'
+import { byId, el } from './dom.js'
 import { href, readRoute } from './routes.js'
 import { session } from './session.js'
 import { empty } from './states.js'
@@ -48,7 +48,8 @@ function show(notice) {
   main.removeAttribute('aria-busy')
   if (isOpen) showRoute(leaving.signal)
   else showLogin(main, { notice, onLogin: () => show() })
-  document.title = `${main.querySelector('h1')?.textContent ?? 'Pricewell'} · Pricewell`
+  const heading = main.querySelector('h1')?.textContent
+  document.title = [heading, 'Pricewell'].filter(Boolean).join(' · ')
   if (shown !== '') focusHeading()
   shown = location.hash || '#'
 }
@@ -88,7 +89,10 @@ function showRoute(signal) {
     case 'password':
       return showPassword(main, leaveForLogin)
     default:
-      main.replaceChildren(empty('There is no such page.', 'Choose one above.'))
+      main.replaceChildren(
+        el('h1', {}, 'Page not found'),
+        empty('There is no such page.', 'Choose one above.'),
+      )
   }
 }
 

@@ -34,6 +34,34 @@ t.test('the cheapest competitor is first, however many there are', async (t) => 
   t.equal(await page.getByText('competitor prices are compared').count(), 0)
 })
 
+t.test('only competitor prices with the attributes of the product are compared', async (t) => {
+  const schema = { attributes: [{ name: 'brand', type: 'string' }] }
+  const product = { code: 'A1', brand: 'Own' }
+  const shop = await aShopOf(t, service, schema, [product, { code: 'A2' }])
+  await aList(shop, { name: 'Retail' })
+  await addProducts(shop, 'Retail', [{ code: 'A1' }, { code: 'A2' }])
+  const path = '/api/v1/competitor_prices'
+  await shop.post(`${path}/schema/create_schema/`, { attributes_config: ['code', 'brand'] })
+  await shop.post(`${path}/bulk_create_or_update/`, [
+    { ...product, competitor_name: 'Same', competitor_price: 2 },
+    { code: 'A1', brand: 'Other', competitor_name: 'Another', competitor_price: 1 },
+    { code: 'A2', brand: 'Own', competitor_name: 'Unbranded', competitor_price: 1 },
+  ])
+  const { token } = shop
+  for (const [code, shown] of [
+    ['A1', /^Same 2\.00$/],
+    ['A2', /^–$/],
+  ] as const) {
+    const page = await openPage(t, browser, { url, token, path: `/#/prices?code=${code}` })
+    const cell = page.getByRole('cell').last()
+    await cell.waitFor()
+    t.match((await cell.innerText()).trim(), shown, code)
+    const body = { price_list_name: 'Retail', include: ['competition'], payload: [{ code }] }
+    const [row] = (await shop.post('/api/v1/prices/get_prices/', body)).body
+    t.equal(row.competition?.count, code === 'A1' ? 1 : undefined, 'as the service counts')
+  }
+})
+
 t.test('competitor prices that are too many to be compared are counted', async (t) => {
   const { token } = await aShopWithCompetitors(t, 10_001)
   const page = await openPage(t, browser, { url, token, path: '/#/prices?code=A1' })

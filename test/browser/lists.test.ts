@@ -165,6 +165,8 @@ t.test('what does not exist is said', async (t) => {
   await absent.getByRole('alert').getByText('No such price list', { exact: true }).waitFor()
   const nowhere = await open(t, '/#/nowhere')
   await nowhere.getByRole('main').getByText('There is no such page.').waitFor()
+  await nowhere.getByRole('heading', { name: 'Page not found' }).waitFor()
+  t.equal(await nowhere.title(), 'Page not found · Pricewell')
 })
 
 t.test('an unpublished list says how it is published', async (t) => {

@@ -110,6 +110,24 @@ t.test('codes are suggested while one writes, and looked up', async (t) => {
   await page.getByLabel('Product code').fill('A1')
   await page.getByRole('row', { name: /UK retail/ }).waitFor()
   t.match(page.url(), /code=A1/)
+  t.equal(await page.title(), 'A1 · Prices · Pricewell', 'the title follows')
+})
+
+t.test('an unpriced product is not said to be absent from a list that hides it', async (t) => {
+  const account = await aShopOf(t, service, {}, [{ code: 'A1' }])
+  await aList(account, { name: 'Retail', hide_unpriced: true })
+  await addProducts(account, 'Retail', [{ code: 'A1' }])
+  const page = await openPage(t, browser, { url, token: account.token, path: '/#/prices?code=A1' })
+  const why = 'The list leaves out prices that were never set; the product may be in it.'
+  await page.getByRole('main').getByText(why).waitFor()
+})
+
+t.test('a single price is announced as one', async (t) => {
+  const account = await aShopOf(t, service, {}, [{ code: 'A1' }])
+  await aList(account, { name: 'Retail' })
+  await addProducts(account, 'Retail', [{ code: 'A1' }])
+  const page = await openPage(t, browser, { url, token: account.token, path: '/#/prices?code=A1' })
+  await page.locator('#status').getByText('1 price', { exact: true }).waitFor()
 })
 
 t.test('the year of a calendar list is a strip with a bar a day', async (t) => {
@@ -160,7 +178,7 @@ t.test('a code with a line end is looked up as it is', async (t) => {
 
 t.test('columns may be called like what every object has', async (t) => {
   const schema = { attributes: [{ name: 'toString', type: 'string' }] }
-  const account = await aShopOf(t, service, schema, [{ code: 'A1' }])
+  const account = await aShopOf(t, service, schema, [{ code: 'A1', toString: 'x' }])
   await aList(account, { name: 'Retail' })
   await addProducts(account, 'Retail', [{ code: 'A1' }])
   await account.post(`${competitorPath}/schema/create_schema/`, {

@@ -4,7 +4,7 @@ import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
 /**
- * The competitor prices of a row, cheapest first; how many were compared for all rows, and how many exist.
+ * The competitor prices of a row with its attributes, cheapest first; how many were compared for all rows, and how many exist.
  *
  * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number,
  *   count: number }} Competitors
@@ -33,14 +33,14 @@ const ownFields = [
 export async function competitorsOf(code, signal) {
   const { entries, count } = await readEntries(code, signal)
   const sorted = entries.sort((a, b) => a.competitor_price - b.competitor_price)
-  // Competitor prices hold strings; an attribute has one value for all rows of the code.
+  // Competitor prices hold strings.
   const isAbout = (
     /** @type {CompetitorPrice} */ entry,
     /** @type {Record<string, unknown>} */ row,
   ) =>
     Object.entries(entry).every(
       ([column, value]) =>
-        ownFields.includes(column) || !Object.hasOwn(row, column) || String(row[column]) === value,
+        ownFields.includes(column) || (Object.hasOwn(row, column) && String(row[column]) === value),
     )
   const about = (/** @type {Record<string, unknown>} */ row) =>
     sorted.filter((entry) => isAbout(entry, row))

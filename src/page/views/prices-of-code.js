@@ -27,16 +27,21 @@ import { priceTable } from './price-table.js'
  */
 export async function showPricesOf(wanted, signal, onDay) {
   const { code, list } = wanted
-  const [schema, products, rows, competitors] = await Promise.all([
+  const [schema, products, rows, ofCode] = await Promise.all([
     get('/api/v1/product_catalog/schema/', {}, signal),
     getPage('/api/v1/product_catalog/', { code, limit: 1000 }, signal),
     list.is_published ? readPrices(wanted, signal) : [],
     competitorsOf(code, signal),
   ])
-  announce(`${format.count(rows.length)} prices`)
+  announce(rows.length === 1 ? '1 price' : `${format.count(rows.length)} prices`)
   if (products.count === 0) return noProduct()
   const about = aboutProduct(code, products, schema)
   if (rows.length === 0) return [about, noPrices(list)]
+  // All rows of a code have the same attributes.
+  const competitors = {
+    ...ofCode,
+    about: (/** @type {object} */ row) => ofCode.about({ ...products.results[0], ...row }),
+  }
   const place = el('div', {}, priceTable(wanted, rows, schema, competitors))
   about.append(priceHeading(wanted), place, competitorHint(competitors))
   if (competitors.compared > 0) about.append(competitorLegend())
@@ -67,11 +72,12 @@ function noProduct() {
 }
 
 /** @param {Schemas['PriceList']} list */
-function noPrices({ is_published }) {
-  const hint = is_published
-    ? 'The product is in the catalog and not in this list.'
-    : 'The list is not published yet.'
-  return el('section', { class: 'panel' }, empty('No prices.', hint))
+function noPrices({ is_published, hide_unpriced }) {
+  const isHidden = 'The list leaves out prices that were never set; the product may be in it.'
+  const isAbsent = 'The product is in the catalog and not in this list.'
+  const hint = hide_unpriced ? isHidden : isAbsent
+  const why = is_published ? hint : 'The list is not published yet.'
+  return el('section', { class: 'panel' }, empty('No prices.', why))
 }
 
 /**
@@ -139,7 +145,7 @@ function priceHeading({ list, on, asOf }) {
     el(
       'span',
       { class: 'hint' },
-      asOf && `as of ${format.day(asOf)}, `,
+      asOf && `as of the end of ${format.day(asOf)} (UTC), `,
       `with the promotions of ${format.day(on)}`,
     ),
   )

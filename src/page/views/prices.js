@@ -16,7 +16,6 @@ export function showPrices(main, choice, signal) {
   const place = el('div', {})
   const form = el('div', { class: 'panel' })
   main.replaceChildren(el('h1', {}, 'Prices'), form, place)
-  if (choice.code !== '') document.title = `${choice.code} · Prices`
   void fill(form, signal, async () => {
     const lists = await listsToChoose(choice.list, signal)
     return choiceForm(lists, choice, place, signal)
@@ -54,8 +53,10 @@ function choiceForm(lists, choice, place, signal) {
   // A single-line field would drop line ends, which a code may contain.
   const shown = code.value
   const wantedCode = () => (code.value === shown ? choice.code : code.value)
+  let isChosen = choice.on !== undefined
   let looking = new AbortController()
   const look = () => {
+    document.title = [wantedCode(), 'Prices', 'Pricewell'].filter(Boolean).join(' · ')
     looking.abort()
     looking = new AbortController()
     const current = AbortSignal.any([signal, looking.signal])
@@ -66,13 +67,12 @@ function choiceForm(lists, choice, place, signal) {
       return fill(place, current, async () => invitation(lists, chosen))
     const past = format.endOf(asOf.value) ? asOf.value : undefined
     // A read of the past uses the promotions of that day, unless another day is chosen.
-    const day0 = past !== undefined && on.value === format.today() ? past : on.value
-    const wanted = { code: wantedCode(), list: chosen, on: day0 || format.today(), asOf: past }
+    if (!isChosen) on.value = past ?? format.today()
+    const wanted = { code: wantedCode(), list: chosen, on: on.value, asOf: past }
     const day = chosen.is_calendar ? date.value : undefined
     return fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
   }
   const remember = () => {
-    const isChosen = choice.on !== undefined || on.value !== format.today()
     const wanted = { code: wantedCode(), list: list.value, on: isChosen ? on.value : undefined }
     const day = dateLabel.hidden ? undefined : date.value
     const as_of = format.endOf(asOf.value) && asOf.value
@@ -87,6 +87,9 @@ function choiceForm(lists, choice, place, signal) {
     remember()
     void look()
   }
+  on.addEventListener('change', () => {
+    isChosen = on.value !== ''
+  })
   code.addEventListener('input', debounced(change))
   code.addEventListener(
     'input',
@@ -117,7 +120,7 @@ function choiceFields(lists, choice) {
   const asOf = el('input', { type: 'date', value: choice.asOf ?? '', max: format.today() })
   const dateLabel = labelled('Day', date)
   const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
-  const days = [labelled('Promotions on', on), dateLabel, labelled('As of', asOf)]
+  const days = [labelled('Promotions on', on), dateLabel, labelled('As of (UTC)', asOf)]
   const element = el('div', { class: 'choice' }, labels, days)
   return { code, codes, list, on, date, asOf, dateLabel, element }
 }
