@@ -58,21 +58,9 @@ t.test('prices are shown over time, and as they were', async (t) => {
   const page = await open('/#/prices?code=A')
   const chart = page.getByRole('img', { name: /UK: 2\.00 to 20\.00 since/ })
   await chart.waitFor()
-  await page.getByText('3 prices').click()
+  await page.getByText('2 prices').click()
   await page.getByText('Spring').waitFor()
   await page.getByLabel('As of').fill('2020-01-01')
   await page.getByText('The price list was not published at that moment.').waitFor()
   t.match(page.url(), /as_of=2020-01-01/)
-})
-
-t.test('the promotions that lower a price are shown over time', async (t) => {
-  const { shop, open } = await aMistake(t)
-  const year = { valid_from: '2020-01-01', valid_to: '2099-12-31' }
-  const half = { name: 'Spring sale', kind: 'percentage', value: 50, ...year }
-  const elsewhere = { ...half, name: 'Other', price_lists: ['Winter'], valid_to: '2020-02-01' }
-  await aList(shop, { name: 'Winter' })
-  await shop.post('/api/v1/promotions/bulk_create_or_update/', [half, elsewhere])
-  const page = await open('/#/prices?code=A')
-  await page.getByText('with promotions: Spring sale', { exact: true }).waitFor()
-  t.match(await page.locator('.legend').innerText(), /^with promotions: Spring sale/)
 })

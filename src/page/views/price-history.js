@@ -2,11 +2,11 @@ import { post } from '../api.js'
 import { el, name, names, svg } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { reducedTimes, reductionsOf } from './reductions.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {Schemas['PriceEntry']} Entry */
-/** @typedef {Awaited<ReturnType<typeof reductionsOf>>[number]} Reductions */
+/** @typedef {Schemas['PriceRow'] & { price_dimension: string, date?: string }} PriceRow */
+/** @typedef {Pick<Schemas['PriceRow'], 'priced' | 'lowest_price'>} Present */
 
 /** More charts than this help nobody. */
 const chartsMax = 8
@@ -15,7 +15,7 @@ const chartsMax = 8
  * The published prices of rows over time, one chart each.
  *
  * @param {Schemas['PriceList']} list
- * @param {(Schemas['PriceRow'] & { price_dimension: string, date?: string })[]} rows
+ * @param {PriceRow[]} rows
  * @param {{ name: string }[]} extensions
  * @param {AbortSignal} signal
  */
@@ -27,12 +27,17 @@ export async function historyOf(list, rows, extensions, signal) {
     ...(date !== undefined && { date }),
     ...Object.fromEntries(extensions.map((column) => [column.name, row[column.name]])),
   }))
-  const path = '/api/v1/prices/get_price_history/'
-  const [answer, reductions] = await Promise.all([
-    post(path, { price_list_id: list.id, payload }, signal),
-    reductionsOf(list, payload, signal),
+  const body = { price_list_id: list.id, payload }
+  const include = ['priced', 'lowest_price']
+  /** @type {[{ history: Entry[] }[], PriceRow[]]} */
+  const [answer, present] = await Promise.all([
+    post('/api/v1/prices/get_price_history/', body, signal),
+    post('/api/v1/prices/get_prices/', { ...body, include }, signal),
   ])
-  const titles = payload.map((key) => titleOf(list, key, extensions))
+  const keyOf = (/** @type {Record<string, unknown>} */ row) =>
+    JSON.stringify([...extensions.map((column) => row[column.name]), row.price_dimension])
+  // Rows that have left the list since `as_of` have a history and no present price.
+  const presentOf = new Map(present.map((row) => [keyOf(row), row]))
   return el(
     'section',
     { class: 'panel' },
@@ -40,10 +45,15 @@ export async function historyOf(list, rows, extensions, signal) {
       'div',
       { class: 'heading' },
       el('h3', {}, 'Over time'),
-      el('span', { class: 'hint' }, 'published prices, and promotions as they are now'),
+      el('span', { class: 'hint' }, 'published prices, without promotions'),
     ),
-    answer.map((/** @type {{ history: Entry[] }} */ { history }, /** @type {number} */ index) =>
-      chart(list, titles[index] ?? [], history, reductions[index]),
+    shown.map((row, index) =>
+      chart(
+        list,
+        titleOf(list, row, extensions),
+        answer[index]?.history ?? [],
+        presentOf.get(keyOf(row)),
+      ),
     ),
     rows.length > chartsMax &&
       el('p', { class: 'hint' }, `The first ${chartsMax} of ${rows.length}.`),
@@ -57,7 +67,8 @@ export async function historyOf(list, rows, extensions, signal) {
  */
 function titleOf({ price_dimensions }, key, extensions) {
   const parts = extensions.map((column) => String(key[column.name]))
-  return [...parts, ...(price_dimensions.length > 1 ? [key.price_dimension] : [])]
+  const isNamed = price_dimensions.length > 1 || parts.length === 0
+  return isNamed ? [...parts, key.price_dimension] : parts
 }
 
 /**
@@ -66,42 +77,40 @@ function titleOf({ price_dimensions }, key, extensions) {
  * @param {Schemas['PriceList']} list
  * @param {unknown[]} title
  * @param {Entry[]} history
- * @param {Reductions | undefined} reductions
+ * @param {Present | undefined} present
  */
-function chart(list, title, history, reductions = { promotions: [], lowest: null }) {
+function chart(list, title, history, present) {
+  const priced = pricedOf(history, present)
+  const priceOf = (/** @type {Entry} */ entry) =>
+    priced.includes(entry) ? format.price(entry.price) : format.unset
+  const count = `${format.count(priced.length)} ${priced.length === 1 ? 'price' : 'prices'}`
   const last = history.at(-1)
-  if (!last || history.every(isUnset))
-    return el('p', { class: 'hint' }, names(title), ': no prices')
+  if (!last || priced.length === 0) return el('p', { class: 'hint' }, names(title), ': no prices')
   return el(
     'figure',
     { class: 'steps' },
     el('figcaption', {}, el('strong', {}, names(title)), el('output', {}, priceOf(last))),
-    steps(title, pricedOf(history), reductions),
+    steps(title, priced, present?.lowest_price),
     el(
       'details',
       {},
-      el(
-        'summary',
-        {},
-        `${format.count(history.length)} ${history.length === 1 ? 'price' : 'prices'}`,
-      ),
+      el('summary', {}, count),
       el(
         'ul',
         { class: 'plain' },
-        history.toReversed().map((entry) => entryOf(list, entry)),
+        history.toReversed().map((entry) => entryOf(list, entry, priceOf(entry))),
       ),
     ),
   )
 }
 
-/** @param {Schemas['PriceList']} list @param {Entry} entry */
-function entryOf(list, entry) {
-  const { from, revision, kind, actor, note } = entry
+/** @param {Schemas['PriceList']} list @param {Entry} entry @param {string} price */
+function entryOf(list, { from, revision, kind, actor, note }, price) {
   const link = { href: href(`lists/${list.id}/revisions/${revision}`) }
   return el(
     'li',
     {},
-    el('span', { class: 'value' }, priceOf(entry)),
+    el('span', { class: 'value' }, price),
     ' since ',
     kind === undefined ? format.moment(from) : el('a', link, format.moment(from)),
     actor && [' by ', name(actor.name)],
@@ -109,27 +118,37 @@ function entryOf(list, entry) {
   )
 }
 
-/** Whether an entry only added the row, which sets no price. @param {Entry} entry */
-const isUnset = ({ kind }) => kind === 'add_products' || kind === 'sync'
+/** @type {(string | undefined)[]} */
+const settingPrices = ['update_prices', 'reprice']
 
-/** @param {Entry} entry */
-const priceOf = (entry) => (isUnset(entry) ? format.unset : format.price(entry.price))
-
-/** Drops the time before the first price, which would flatten the rest. @param {Entry[]} history */
-const pricedOf = (history) =>
-  history.length > 1 && history.slice(0, 1).some(isUnset) ? history.slice(1) : history
+/**
+ * The entries that are prices. A price that was never set reads as 0, too: the row was added, or a revert took its
+ * first price back. A revert brings back a 0 only if one was set before.
+ *
+ * @param {Entry[]} history
+ * @param {Present | undefined} present
+ */
+function pricedOf(history, present) {
+  const firstZero = history.findIndex(
+    ({ price, kind }) => price === 0 && settingPrices.includes(kind),
+  )
+  return history.filter(({ price, kind, to }, index) => {
+    if (price > 0 || settingPrices.includes(kind)) return true
+    if (to === null) return present?.priced
+    return kind === 'revert' && firstZero >= 0 && firstZero < index
+  })
+}
 
 const [width, height] = [600, 60]
 
-/** @param {unknown[]} title @param {Entry[]} history @param {Reductions} reductions */
-function steps(title, history, { promotions, lowest }) {
+/** @param {unknown[]} title @param {Entry[]} history @param {Present['lowest_price']} lowest */
+function steps(title, history, lowest) {
   const [first] = history
   const now = Date.now()
   const began = Date.parse(first?.from ?? '')
-  const reduced = reducedTimes(promotions, history, now)
   const prices = history.map(({ price }) => price)
   const [cheapest, dearest] = [Math.min(...prices), Math.max(...prices)]
-  const low = Math.min(cheapest, lowest?.price ?? cheapest, ...reduced.map(({ price }) => price))
+  const low = Math.min(cheapest, lowest?.price ?? cheapest)
   const high = Math.max(dearest, lowest?.price ?? dearest)
   const x = (/** @type {number} */ at) => ((at - began) / Math.max(now - began, 1)) * width
   const y = (/** @type {number} */ price) =>
@@ -140,12 +159,8 @@ function steps(title, history, { promotions, lowest }) {
     const end = x(to === null ? now : Date.parse(to)).toFixed(1)
     return `${isJoined ? `V${y(price).toFixed(1)}` : `M${start},${y(price).toFixed(1)}`}H${end}`
   })
-  const bands = reduced.map(({ from, to }) =>
-    svg('rect', { class: 'band', x: x(from), y: 0, width: x(to) - x(from), height }),
-  )
   const line = (/** @type {string} */ d, /** @type {string} */ kind) =>
     svg('path', { d, class: kind, 'vector-effect': 'non-scaling-stroke' })
-  const under = reduced.map(({ from, to, price }) => `M${x(from)},${y(price)}H${x(to)}`)
   const words =
     cheapest === dearest
       ? format.price(cheapest)
@@ -159,10 +174,8 @@ function steps(title, history, { promotions, lowest }) {
         role: 'img',
         'aria-label': `${title.join(', ')}: ${words} since ${format.moment(first?.from ?? '')}`,
       },
-      bands,
       lowest && line(`M0,${y(lowest.price)}H${width}`, 'lowest'),
       line(path.join(''), 'step'),
-      under.length > 0 && line(under.join(''), 'promoted'),
     ),
     el(
       'p',
@@ -171,27 +184,11 @@ function steps(title, history, { promotions, lowest }) {
       el('span', {}, words),
       el('span', {}, 'now'),
     ),
-    legend([...new Set(reduced.map(({ name }) => name))], lowest),
-  ]
-}
-
-/**
- * Explains the lines beside the published price.
- *
- * @param {string[]} promotions
- * @param {Reductions['lowest']} lowest
- */
-function legend(promotions, lowest) {
-  return el(
-    'p',
-    { class: 'hint legend' },
-    promotions.length > 0 &&
-      el('span', { class: 'of-promoted' }, 'with promotions: ', names(promotions)),
     lowest &&
       el(
-        'span',
-        { class: 'of-lowest' },
+        'p',
+        { class: 'hint of-lowest' },
         `lowest of 30 days before ${format.day(lowest.reduction_from)}: ${format.price(lowest.price)}`,
       ),
-  )
+  ]
 }

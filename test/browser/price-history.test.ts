@@ -1,0 +1,79 @@
+import t, { type Test } from 'tap'
+import { openBrowser, openPage } from '../helpers/browser.ts'
+import { startTestService } from '../helpers/service.ts'
+import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
+
+const service = await startTestService(t)
+const url = await service.app.listen({ port: 0 })
+const browser = await openBrowser(t)
+const uk = { code: 'A', country: 'UK' }
+
+/** A product in a list, priced at these prices one after another; `chart` is the text of its chart. */
+async function aPricedRow(t: Test, prices: number[], settings: object = {}) {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', ...settings })
+  await addProducts(shop, 'L', [uk])
+  for (const price of prices) await setPrices(shop, 'L', [{ ...uk, price }])
+  const undo = (revision: number) =>
+    shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision })
+  const chart = async () => {
+    const page = await openPage(t, browser, { url, token: shop.token, path: '/#/prices?code=A' })
+    const figure = page.locator('.steps')
+    await figure.waitFor()
+    const image = await figure.getByRole('img').getAttribute('aria-label')
+    const line = await figure.locator('.step').getAttribute('d')
+    return { image, line, text: await figure.innerText() }
+  }
+  return { shop, undo, chart }
+}
+
+t.test('a first price that was taken back leaves no price, not 0', async (t) => {
+  const { undo, chart } = await aPricedRow(t, [5])
+  await undo(2)
+  const { image, text } = await chart()
+  t.match(image, /^UK: 5\.00 since/)
+  t.match(text, /^UK\s+no price[\s\S]*\n1 price$/)
+})
+
+t.test('a row that was added again has no price in between', async (t) => {
+  const { shop, chart } = await aPricedRow(t, [5])
+  const body = { price_list_name: 'L', payload: [uk] }
+  await shop.post('/api/v1/prices/bulk_remove_products/', body)
+  await addProducts(shop, 'L', [uk])
+  await setPrices(shop, 'L', [{ ...uk, price: 7 }])
+  const { image, line, text } = await chart()
+  t.match(image, /^UK: 5\.00 to 7\.00 since/)
+  t.equal(line?.match(/M/g)?.length, 2, 'a line for each stay')
+  t.match(text, /2 prices$/)
+})
+
+t.test('a 0 that was set is a price, also when a revert brings it back', async (t) => {
+  const { undo, chart } = await aPricedRow(t, [0, 5])
+  await undo(3)
+  const { image, text } = await chart()
+  t.match(image, /^UK: 0\.00 to 5\.00 since/)
+  t.match(text, /^UK\s+0\.00[\s\S]*3 prices$/)
+})
+
+t.test(
+  'promotions, whose past is not known, are not drawn as if they had always been',
+  async (t) => {
+    const { shop, chart } = await aPricedRow(t, [5])
+    const year = { valid_from: '2020-01-01', valid_to: '2099-12-31' }
+    const half = { name: 'Half', kind: 'percentage', value: 50, ...year }
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', [half])
+    const { image, text } = await chart()
+    t.match(image, /^UK: 5\.00 since/)
+    t.notMatch(text, 'Half')
+  },
+)
+
+t.test('without extensions, a chart is named by its price column', async (t) => {
+  const shop = await aShopOf(t, service, {}, [{ code: 'A' }])
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A' }])
+  await setPrices(shop, 'L', [{ code: 'A', price: 2 }])
+  const page = await openPage(t, browser, { url, token: shop.token, path: '/#/prices?code=A' })
+  await page.getByRole('img', { name: /^price: 2\.00 since/ }).waitFor()
+  t.match(await page.locator('.steps figcaption').innerText(), /^price/)
+})
