@@ -122,3 +122,19 @@ t.test(
     t.ok(await row.isVisible())
   },
 )
+
+const opacityOfOld = `Promise.all(document.getAnimations().map(({ finished }) => finished)).then(
+  () => getComputedStyle(document.querySelector('[aria-busy] > .panel')).opacity)`
+
+t.test('old prices are dimmed while those of another list load', async (t) => {
+  await aList(shop, { name: 'Trade' })
+  await addProducts(shop, 'Trade', [{ code: 'A1' }])
+  const page = await openPage(t, browser, { url, token: shop.token, path: '/#/prices?code=A1' })
+  await page.getByRole('row', { name: /price/ }).last().waitFor()
+  const late = await aLateAnswer(page, /get_prices/)
+  await page.getByLabel('Price list').selectOption('Trade')
+  await late.held
+  t.equal(await page.evaluate(opacityOfOld), '0.5')
+  await late.arrive()
+  await page.getByRole('link', { name: 'Trade' }).waitFor()
+})
