@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { openBrowser, openPage } from '../helpers/browser.ts'
+import { query } from '../helpers/database.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
 
@@ -22,7 +23,9 @@ async function aPricedRow(t: Test, prices: number[], settings: object = {}) {
     await figure.waitFor()
     const image = await figure.getByRole('img').getAttribute('aria-label')
     const line = await figure.locator('.step').getAttribute('d')
-    return { image, line, text: await figure.innerText() }
+    const bands = await figure.locator('.band').all()
+    const band = Number(await bands[0]?.getAttribute('width'))
+    return { image, line, band, text: await figure.innerText() }
   }
   return { shop, undo, chart }
 }
@@ -55,18 +58,30 @@ t.test('a 0 that was set is a price, also when a revert brings it back', async (
   t.match(text, /^UK\s+0\.00[\s\S]*3 prices$/)
 })
 
-t.test(
-  'promotions, whose past is not known, are not drawn as if they had always been',
-  async (t) => {
-    const { shop, chart } = await aPricedRow(t, [5])
-    const year = { valid_from: '2020-01-01', valid_to: '2099-12-31' }
-    const half = { name: 'Half', kind: 'percentage', value: 50, ...year }
-    await shop.post('/api/v1/promotions/bulk_create_or_update/', [half])
-    const { image, text } = await chart()
-    t.match(image, /^UK: 5\.00 since/)
-    t.notMatch(text, 'Half')
-  },
-)
+t.test('the promotion in force is drawn since it was made, or since it changed', async (t) => {
+  const { shop, chart } = await aPricedRow(t, [5])
+  const year = { valid_from: '2020-01-01', valid_to: '2099-12-31' }
+  const half = { name: 'Half', kind: 'percentage', value: 50, ...year }
+  const elsewhere = { ...half, name: 'Other', value: 90, price_lists: ['Winter'] }
+  await aList(shop, { name: 'Winter' })
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [half, elsewhere])
+  const weeks = (count: number) => `now() - interval '${count} weeks'`
+  await query(
+    service.url,
+    `update list_revisions set at = ${weeks(4)} where account_id = ${shop.id};
+     update promotions set valid_from = (${weeks(2)})::date where account_id = ${shop.id} and name = 'Half'`,
+  )
+  const made = await chart()
+  t.match(made.text, /with the promotion Half/)
+  t.notMatch(made.text, 'Other')
+  t.ok((made.band ?? 0) < 25, 'it was made today')
+  await query(
+    service.url,
+    `update promotions set changed_at = ${weeks(3)} where account_id = ${shop.id}`,
+  )
+  const known = await chart()
+  t.ok(Math.abs((known.band ?? 0) - 300) < 25, 'it has been in force for half of the time')
+})
 
 t.test('without extensions, a chart is named by its price column', async (t) => {
   const shop = await aShopOf(t, service, {}, [{ code: 'A' }])

@@ -2,11 +2,13 @@ import { post } from '../api.js'
 import { el, name, names, svg } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
+import { reducing, reductionsOf } from './reductions.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {Schemas['PriceEntry']} Entry */
 /** @typedef {Schemas['PriceRow'] & { price_dimension: string, date?: string }} PriceRow */
-/** @typedef {Pick<Schemas['PriceRow'], 'priced' | 'lowest_price'>} Present */
+/** @typedef {import('./reductions.js').Reduction} Reduction */
+/** @typedef {Pick<Schemas['PriceRow'], 'priced' | 'lowest_price'> & { reduction?: Reduction | undefined }} Present */
 
 /** More charts than this help nobody. */
 const chartsMax = 8
@@ -28,7 +30,7 @@ export async function historyOf(list, rows, extensions, signal) {
     ...Object.fromEntries(extensions.map((column) => [column.name, row[column.name]])),
   }))
   const body = { price_list_id: list.id, payload }
-  const include = ['priced', 'lowest_price']
+  const include = ['priced', 'lowest_price', 'explain']
   /** @type {[{ history: Entry[] }[], PriceRow[]]} */
   const [answer, present] = await Promise.all([
     post('/api/v1/prices/get_price_history/', body, signal),
@@ -36,8 +38,11 @@ export async function historyOf(list, rows, extensions, signal) {
   ])
   const keyOf = (/** @type {Record<string, unknown>} */ row) =>
     JSON.stringify([...extensions.map((column) => row[column.name]), row.price_dimension])
+  const reductions = await reductionsOf(present, signal)
   // Rows that have left the list since `as_of` have a history and no present price.
-  const presentOf = new Map(present.map((row) => [keyOf(row), row]))
+  const presentOf = new Map(
+    present.map((row) => [keyOf(row), { ...row, reduction: reductions.get(reducing(row) ?? '') }]),
+  )
   return el(
     'section',
     { class: 'panel' },
@@ -45,7 +50,7 @@ export async function historyOf(list, rows, extensions, signal) {
       'div',
       { class: 'heading' },
       el('h3', {}, 'Over time'),
-      el('span', { class: 'hint' }, 'published prices, without promotions'),
+      el('span', { class: 'hint' }, 'published prices, and the promotion in force'),
     ),
     shown.map((row, index) =>
       chart(
@@ -90,7 +95,7 @@ function chart(list, title, history, present) {
     'figure',
     { class: 'steps' },
     el('figcaption', {}, el('strong', {}, names(title)), el('output', {}, priceOf(last))),
-    steps(title, priced, present?.lowest_price),
+    steps(title, priced, present),
     el(
       'details',
       {},
@@ -141,8 +146,11 @@ function pricedOf(history, present) {
 
 const [width, height] = [600, 60]
 
-/** @param {unknown[]} title @param {Entry[]} history @param {Present['lowest_price']} lowest */
-function steps(title, history, lowest) {
+/** The time from `x` until now. @param {number} x */
+const band = (x) => svg('rect', { class: 'band', x, y: 0, width: width - x, height })
+
+/** @param {unknown[]} title @param {Entry[]} history @param {Present | undefined} present */
+function steps(title, history, { lowest_price: lowest, reduction } = {}) {
   const [first] = history
   const now = Date.now()
   const began = Date.parse(first?.from ?? '')
@@ -174,6 +182,7 @@ function steps(title, history, lowest) {
         role: 'img',
         'aria-label': `${title.join(', ')}: ${words} since ${format.moment(first?.from ?? '')}`,
       },
+      reduction && band(Math.max(x(reduction.since), 0)),
       lowest && line(`M0,${y(lowest.price)}H${width}`, 'lowest'),
       line(path.join(''), 'step'),
     ),
@@ -184,6 +193,7 @@ function steps(title, history, lowest) {
       el('span', {}, words),
       el('span', {}, 'now'),
     ),
+    reduction && el('p', { class: 'hint of-band' }, 'with the promotion ', name(reduction.name)),
     lowest &&
       el(
         'p',
