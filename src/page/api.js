@@ -126,7 +126,11 @@ async function send(path, init) {
     throw new Failure({ detail: 'The service cannot be reached.' })
   })
   if (response.ok) return response
-  const failure = new Failure(await response.json().catch(() => ({ status: response.status })))
+  const { status } = response
+  // A proxy before the service answers in its own way.
+  const detail = `The answer has the HTTP status ${status}.`
+  const problem = await response.json().catch(() => undefined)
+  const failure = new Failure({ status, detail, ...problem })
   if (failure.status === 401 && session.token) {
     session.end()
     dispatchEvent(new Event('session-ended'))

@@ -55,6 +55,34 @@ export function byId(id) {
   return element
 }
 
+/** Moves the focus to something that is not a control, so that screen readers continue there. @param {HTMLElement} element */
+export function focusOn(element) {
+  element.tabIndex = -1
+  element.focus()
+}
+
+/**
+ * Replaces a control that was just used, and moves the focus to what comes instead.
+ *
+ * @param {Element} place
+ * @param {HTMLElement} element
+ */
+export function replaceFocused(place, element) {
+  place.replaceChildren(element)
+  focusOn(element)
+}
+
+/**
+ * Focuses the successor of a control that was replaced while it had the focus.
+ *
+ * @param {HTMLElement} place
+ * @param {string} selector
+ */
+export function refocus(place, selector) {
+  const element = place.querySelector(selector)
+  if (document.activeElement === document.body && element instanceof HTMLElement) element.focus()
+}
+
 /**
  * Debounces `work`.
  *

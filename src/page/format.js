@@ -5,7 +5,16 @@ const money = new Intl.NumberFormat(undefined, {
   minimumFractionDigits: 2,
   maximumFractionDigits: 6,
 })
-const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const share = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 1,
+  signDisplay: 'negative',
+})
+const exactShare = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 6,
+  signDisplay: 'negative',
+})
 const difference = new Intl.NumberFormat(undefined, {
   style: 'percent',
   maximumFractionDigits: 1,
@@ -36,6 +45,9 @@ export const unset = 'no price'
 /** A margin, given in percent. @param {number | null | undefined} value */
 export const margin = (value) =>
   value === null || value === undefined ? none : share.format(value / 100)
+
+/** A setting in percent, with all its decimals. @param {number} value */
+export const percent = (value) => exactShare.format(value / 100)
 
 /** How far `ours` is above or below `theirs`, as a percentage. @param {number} ours @param {number} theirs */
 export const compared = (ours, theirs) =>
@@ -83,6 +95,12 @@ export function ago(timestamp, now = Date.now()) {
 /** Today as a UTC day, as the service sees it. */
 export function today() {
   return new Date().toISOString().slice(0, 10)
+}
+
+/** The start of the current minute, as a field for a moment has it: in the reader's time zone. */
+export function minuteNow(now = new Date()) {
+  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 16)
 }
 
 /** The end of a past day as a timestamp; undefined for other days, or without one. @param {string | undefined} day */

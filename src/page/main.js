@@ -1,4 +1,4 @@
-import { byId, el } from './dom.js'
+import { byId, el, focusOn } from './dom.js'
 import { href, readRoute } from './routes.js'
 import { session } from './session.js'
 import { empty } from './states.js'
@@ -42,7 +42,7 @@ function show(notice) {
   leaving = new AbortController()
   const isOpen = session.token !== ''
   byId('nav').hidden = !isOpen
-  byId('own-password').hidden = !isOpen
+  byId('own-password').hidden = !session.isOfUser
   byId('sign-out').hidden = !isOpen
   main.replaceChildren()
   main.removeAttribute('aria-busy')
@@ -103,10 +103,7 @@ function leaveForLogin() {
   show('Your password is changed. Log in with the new one.')
 }
 
-/** Moves the focus to the heading, so that screen readers continue there. */
 function focusHeading() {
   const heading = main.querySelector('h1')
-  if (!heading) return
-  heading.tabIndex = -1
-  heading.focus()
+  if (heading) focusOn(heading)
 }

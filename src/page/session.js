@@ -30,18 +30,22 @@ export const session = {
   },
   /** Whether the token claims this scope; the service decides. @param {string} scope */
   allows(scope) {
-    const scopes = scopesOf(this.token)
+    const scopes = claimsOf(this.token).scope?.split(' ') ?? []
     return [scope, ...(wider[scope] ?? [])].some((one) => scopes.includes(one))
+  },
+  /** Whether the token is a user's; an API key has no password. */
+  get isOfUser() {
+    return /^\d+$/.test(claimsOf(this.token).sub ?? '')
   },
 }
 
-/** @param {string} token @returns {string[]} */
-function scopesOf(token) {
+/** @param {string} token @returns {{ scope?: string, sub?: string }} */
+function claimsOf(token) {
   const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
   try {
-    return JSON.parse(atob(payload)).scope.split(' ')
+    return JSON.parse(atob(payload))
   } catch {
-    return []
+    return {}
   }
 }
 

@@ -1,5 +1,6 @@
 import { Failure } from './api.js'
-import { announce, el } from './dom.js'
+import { announce, el, focusOn } from './dom.js'
+import { faultsOf } from './faults.js'
 
 /** Shown while content loads, after a short delay. */
 export function loading(label = 'Loading') {
@@ -39,6 +40,7 @@ export function failed(error, retry) {
     { class: 'failed', role: 'alert' },
     el('p', { class: 'lead' }, failure.title),
     failure.message !== failure.title && el('p', {}, failure.message),
+    failure.errors.length > 0 && faultsOf(failure.errors, failure.errorCount),
     failure.instance && el('p', { class: 'hint' }, `Request ${failure.instance}`),
     retry && el('button', { type: 'button', onclick: retry }, 'Try again'),
   )
@@ -61,10 +63,27 @@ export async function fill(place, signal, load) {
     if (signal.aborted) return
     place.replaceChildren(
       failed(error, () => {
-        place.replaceChildren()
+        place.replaceChildren(loading())
+        focusOn(/** @type {HTMLElement} */ (place))
         void fill(place, signal, load)
       }),
     )
   }
   if (!signal.aborted) place.removeAttribute('aria-busy')
+}
+
+/**
+ * Fills a place again and again: each load abandons the one before.
+ *
+ * @param {Element} place
+ * @param {AbortSignal} signal
+ */
+export function refilling(place, signal) {
+  let earlier = new AbortController()
+  return (/** @type {(signal: AbortSignal) => Promise<Node | Node[]>} */ load) => {
+    earlier.abort()
+    earlier = new AbortController()
+    const current = AbortSignal.any([signal, earlier.signal])
+    return fill(place, current, () => load(current))
+  }
 }

@@ -63,3 +63,14 @@ t.test('a failed job says why, by line and field', async (t) => {
   await row.getByText('Nothing was written. Why?').click()
   await row.getByText('line 2, quantity').waitFor()
 })
+
+t.test('where not all jobs are shown, that is said', async (t) => {
+  const { shop } = await aBigJob(t, service)
+  const page = await openPage(t, browser, { url, token: shop.token, path: '/#/lists' })
+  await page.route('**/api/v1/jobs/?*', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ json: { ...(await response.json()), count: 53 } })
+  })
+  await page.getByRole('link', { name: 'Jobs' }).click()
+  await page.getByText('53 in all, the last 50 are shown').waitFor()
+})

@@ -95,3 +95,32 @@ t.test('where the service does not answer, that is said, and trying again helps'
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('main').getByText('There are no price lists yet.').waitFor()
 })
+
+t.test('a text that is no token starts no session', async (t) => {
+  const page = await openPage(t, browser, { url })
+  await page.getByText('I have a token').click()
+  await page.getByLabel('Token').fill('“eyJ.eyJ.x”')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('This is not a token').waitFor()
+  t.equal(await page.evaluate('sessionStorage.getItem("pricewell.token")'), null)
+})
+
+t.test('an answer that is not from the service gives its status', async (t) => {
+  const { token } = await service.newAccount(t)
+  const page = await openPage(t, browser, { url, token, path: '/#/jobs' })
+  await page.getByRole('main').getByText('There are no jobs.').waitFor()
+  const html = { status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1>' }
+  await page.route('**/api/**', (route) => route.fulfill(html))
+  await page.getByRole('link', { name: 'Price lists' }).click()
+  await page.getByText('The answer has the HTTP status 502.').waitFor()
+  await page.unroute('**/api/**')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('main').getByText('There are no price lists yet.').waitFor()
+  t.notOk(await page.evaluate('document.activeElement === document.body'), 'the focus stays there')
+})
+
+t.test('a refused request names its faults', async (t) => {
+  const { token } = await service.newAccount(t)
+  const page = await openPage(t, browser, { url, token, path: '/#/plans?status=bogus' })
+  await page.getByText('status: must be one of open, scheduled').waitFor()
+})

@@ -75,4 +75,5 @@ t.test('an API key has no password to change', async (t) => {
   const page = await openPage(t, browser, { url, token: key, path: '/#/password' })
   await change(page, 'whatever it is', fresh)
   await page.getByText('Only a user who logs in here has a password to change.').waitFor()
+  t.equal(await page.getByRole('link', { name: 'Password' }).count(), 0, 'so none is offered')
 })

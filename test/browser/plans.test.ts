@@ -114,11 +114,120 @@ t.test('a plan is scheduled, then discarded', async (t) => {
   t.strictSame(await pricesNow(), [10, 10, 10])
   await page.getByRole('link', { name: 'Plans' }).first().click()
   await page.getByLabel('Status').selectOption('open')
-  await page.getByText('There is no such plan.').waitFor()
+  await page.getByRole('main').getByText('There is no such plan.').waitFor()
 })
 
 t.test('a plan that is not there says so', async (t) => {
   const { open } = await aPlan(t)
   const page = await open('/#/plans/999999')
   await page.getByText('There is no such plan.').waitFor()
+})
+
+t.test('a filter of plans or their rows is changed by keyboard, and the focus stays', async (t) => {
+  const { plan, open } = await aPlan(t)
+  const page = await open('/#/plans')
+  const focused = 'document.activeElement.closest("label")?.innerText.split("\\n")[0]'
+  await page.getByRole('link', { name: /Set prices/ }).waitFor()
+  await page.getByLabel('Status').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.waitForURL(/status=open$/)
+  await page.keyboard.press('ArrowDown')
+  await page.waitForURL(/status=scheduled$/)
+  await page.getByRole('main').getByText('There is no such plan.').waitFor()
+  t.equal(await page.evaluate(focused), 'Status')
+  await page.goBack()
+  await page.getByRole('link', { name: /Set prices/ }).click()
+  await page.getByRole('heading', { name: '3 rows' }).waitFor()
+  await page.getByLabel('Action').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.getByRole('heading', { name: '2 rows' }).waitFor()
+  await page.waitForFunction(`${focused} === 'Action'`)
+  t.match(page.url(), new RegExp(`plans/${plan.id}\\?action=price$`))
+  await page.keyboard.press('ArrowDown')
+  await page.getByRole('main').getByText('No row matches.').waitFor()
+  await page.waitForFunction(`${focused} === 'Action'`)
+})
+
+t.test('behind the last page of a plan is the last one', async (t) => {
+  const { plan, open } = await aPlan(t)
+  const page = await open(`/#/plans/${plan.id}?page=9`)
+  await page.getByRole('row', { name: /^A/ }).waitFor()
+  t.equal(await page.getByText(/Page 9/).count(), 0)
+})
+
+t.test(
+  'the moment to apply a plan must be whole and ahead, and a refusal is explained',
+  async (t) => {
+    const { plan, open } = await aPlan(t)
+    const page = await open(`/#/plans/${plan.id}`)
+    const focused = 'document.activeElement.innerText'
+    await page.getByRole('button', { name: 'Apply' }).click()
+    t.match(await page.evaluate(focused), /^Apply this plan/)
+    const moment = page.getByLabel('When')
+    await moment.focus()
+    await page.keyboard.type('11')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    t.equal(await page.evaluate('document.activeElement.type'), 'datetime-local', 'half a moment')
+    await moment.fill('2020-01-01T08:00')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    t.ok(await moment.isVisible(), 'the past')
+    await moment.fill('2099-01-01T08:00')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('at: must be at most 400 days ahead').waitFor()
+    t.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'alert')
+  },
+)
+
+t.test(
+  'a question that is not answered gives the focus back; a plan that is applied, to its heading',
+  async (t) => {
+    const { open, plan } = await aPlan(t)
+    const page = await open(`/#/plans/${plan.id}`)
+    const focused = 'document.activeElement.innerText'
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    t.equal(await page.evaluate(focused), 'Apply')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Made revision').waitFor()
+    t.match(await page.evaluate(focused), /^Plan \d+: Set prices/)
+  },
+)
+
+t.test('a plan is discarded once, however often one clicks', async (t) => {
+  const { open, plan } = await aPlan(t)
+  const page = await open(`/#/plans/${plan.id}`)
+  let sent = 0
+  page.on('request', (request) => {
+    if (request.method() === 'DELETE') sent++
+  })
+  await page.getByRole('button', { name: 'Discard' }).dblclick()
+  await page.getByText('discarded', { exact: true }).waitFor()
+  t.equal(sent, 1)
+})
+
+t.test('a plan that failed says why in words, not in those of programs', async (t) => {
+  const { open, plan } = await aPlan(t)
+  const page = await open('/#/lists')
+  await page.route(`**/plans/${plan.id}/`, (route) => {
+    const detail = '1 row is stale. Nothing was written; `skip: ["stale"]` leaves them out.'
+    const errors = [{ pointer: '', code: 'stale', message: 'was changed', cell: { code: 'A' } }]
+    const problem = { type: 'plan-stale', title: 'The plan is stale', status: 409, detail, errors }
+    return route.fulfill({ json: { ...plan, status: 'failed', error: problem } })
+  })
+  await page.goto(`${url}/#/plans/${plan.id}`)
+  await page.getByText('The plan is stale').waitFor()
+  await page.getByText('A: was changed').waitFor()
+  t.notMatch(await page.locator('main').innerText(), /skip:/)
+})
+
+t.test('a planned promotion keeps all decimals of its percentage', async (t) => {
+  const { shop, open } = await aPlan(t)
+  const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  const third = { name: 'Third', kind: 'percentage', value: 33.333, ...year }
+  const path = '/api/v1/promotions/bulk_create_or_update/?plan=true'
+  const { body } = await shop.post(path, [third, { ...third, name: 'Tiny', value: 0.04 }])
+  const page = await open(`/#/plans/${body.id}`)
+  await page.getByRole('row', { name: /Third.*-33\.333%/ }).waitFor()
+  await page.getByRole('row', { name: /Tiny.*-0\.04%/ }).waitFor()
 })

@@ -17,6 +17,25 @@ t.test('how long ago, in the largest unit that fits', async (t) => {
   t.strictSame(words, [...expected, relative.format(-1, 'day')], '42 hours ago is not “yesterday”')
 })
 
+t.test(
+  'settings in percent keep all their decimals; figures are rounded, never to minus 0',
+  async (t) => {
+    const separator = (1.5).toLocaleString().charAt(1)
+    const settings = [2.25, 0.04, 99.95, -33.333, 0.000001, 0].map(format.percent)
+    const exact = ['2.25%', '0.04%', '99.95%', '-33.333%', '0.000001%', '0%']
+    t.strictSame(
+      settings,
+      exact.map((text) => text.replace('.', separator)),
+    )
+    t.equal(format.margin(-0.04), '0%')
+  },
+)
+
+t.test('a minute is that of the reader', async (t) => {
+  const moment = new Date(2027, 1, 3, 4, 5, 59)
+  t.equal(format.minuteNow(moment), '2027-02-03T04:05')
+})
+
 t.test('prices keep their decimals, at least two; what is absent is a dash', async (t) => {
   const separator = (1.5).toLocaleString().charAt(1)
   t.equal(format.price(2.5), `2${separator}50`)

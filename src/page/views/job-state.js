@@ -1,9 +1,9 @@
 import { get, post } from '../api.js'
 import { announce, el } from '../dom.js'
+import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { session } from '../session.js'
 import { failed, fill } from '../states.js'
-import { faultsOf } from './faults.js'
 
 const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
 

@@ -1,5 +1,6 @@
 import { get, jobEvents } from '../api.js'
 import { el } from '../dom.js'
+import * as format from '../format.js'
 import { newestOf } from '../newest.js'
 import { empty, fill } from '../states.js'
 import { newOrder } from '../table.js'
@@ -9,6 +10,7 @@ import { jobTable } from './job-table.js'
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
 
 const refreshMs = 5000
+const shownMax = 50
 /** A browser opens six connections per host; the job list and the rest of the page need some of them. */
 const watchedMax = 3
 
@@ -28,9 +30,11 @@ export function showJobs(main, _route, signal) {
   let shown = ''
   /** @type {JobSummary[]} */
   let jobs = []
-  const load = () => get('/api/v1/jobs/', { order: 'newest', limit: 50 }, signal)
-  const looks = newestOf(load, ({ results }) => {
-    jobs = results
+  let count = 0
+  const load = () => get('/api/v1/jobs/', { order: 'newest', limit: shownMax }, signal)
+  const looks = newestOf(load, (found) => {
+    jobs = found.results
+    count = found.count
     for (const job of jobs) {
       stateOf(job.id).update(job)
       if (job.status === 'progress') void watch(job.id)
@@ -38,11 +42,16 @@ export function showJobs(main, _route, signal) {
   })
   const show = () => {
     shown = keyOf(jobs)
-    return jobs.length > 0 ? jobTable(jobs, states, order) : noJobs()
+    if (jobs.length === 0) return [noJobs()]
+    const summary = `${format.count(count)} in all, the last ${shownMax} are shown`
+    return [
+      count > jobs.length && el('p', { class: 'hint' }, summary),
+      jobTable(jobs, states, order),
+    ].filter((node) => node instanceof Node)
   }
   const refresh = async () => {
     await looks.ask()
-    if (keyOf(jobs) !== shown) place.replaceChildren(show())
+    if (keyOf(jobs) !== shown) place.replaceChildren(...show())
   }
   // A failed request is soon repeated.
   const quietly = (/** @type {Promise<void>} */ work) => void work.catch(() => undefined)

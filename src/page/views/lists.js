@@ -2,7 +2,7 @@ import { getPage } from '../api.js'
 import { announce, debounced, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, fill } from '../states.js'
+import { empty, refilling } from '../states.js'
 import { table } from '../table.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -13,7 +13,7 @@ const shownMax = 200
 /** @type {import('../main.js').View<{ search: string }>} */
 export function showLists(main, { search }, signal) {
   const place = el('div', { class: 'panel' })
-  let searching = new AbortController()
+  const refill = refilling(place, signal)
   const input = el('input', {
     type: 'search',
     dir: 'auto',
@@ -26,12 +26,7 @@ export function showLists(main, { search }, signal) {
       load()
     }),
   })
-  const load = () => {
-    searching.abort()
-    searching = new AbortController()
-    const current = AbortSignal.any([signal, searching.signal])
-    void fill(place, current, () => listsOf(input.value, current))
-  }
+  const load = () => void refill((current) => listsOf(input.value, current))
   main.replaceChildren(
     el(
       'div',

@@ -1,4 +1,4 @@
-import { post } from '../api.js'
+import { Failure, post } from '../api.js'
 import { el } from '../dom.js'
 import { session } from '../session.js'
 import { failed } from '../states.js'
@@ -25,9 +25,16 @@ export function showLogin(main, { notice, onLogin }) {
       (await post('/login/', { email: email.input.value, password: password.input.value })).token,
     )
   })
-  const paste = form('Use this token', [token], problem, async () =>
-    open(token.input.value.trim().replace(/^jwt /i, '')),
-  )
+  const paste = form('Use this token', [token], problem, async () => {
+    const value = token.input.value.trim().replace(/^jwt /i, '')
+    // No header can have anything else.
+    if (!/^[!-~]+$/.test(value))
+      throw new Failure({
+        title: 'This is not a token',
+        detail: 'It has spaces, quotation marks or letters that no token has.',
+      })
+    open(value)
+  })
   main.replaceChildren(
     el(
       'section',

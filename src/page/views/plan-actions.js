@@ -1,8 +1,9 @@
 import { Failure, jobEvents, post, remove } from '../api.js'
-import { announce, el, name } from '../dom.js'
+import { announce, el, name, replaceFocused } from '../dom.js'
+import { faultsOf } from '../faults.js'
+import * as format from '../format.js'
 import { session } from '../session.js'
 import { failed, lacking } from '../states.js'
-import { faultsOf } from './faults.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {{ at?: string, skip: ('stale' | 'violations')[], override: string }} Wish */
@@ -28,8 +29,7 @@ function showButtons(shown) {
   const isOpen = plan.status === 'open'
   if (!isOpen && plan.status !== 'scheduled') return
   const mayApply = session.allows('write')
-  const ask = () => place.replaceChildren(question(shown))
-  const drop = () => void discard(shown)
+  const ask = () => replaceFocused(place, question(shown))
   place.replaceChildren(
     ...[
       isOpen && !mayApply && lacking('write', 'apply it'),
@@ -37,16 +37,16 @@ function showButtons(shown) {
         mayApply &&
         el('button', { type: 'button', class: 'primary', onclick: ask }, 'Apply'),
       ' ',
-      session.allows('plan') && el('button', { type: 'button', onclick: drop }, 'Discard'),
+      session.allows('plan') && discardButton(shown),
     ].filter((node) => node !== false),
   )
 }
 
 /** @param {Shown} shown */
 function question(shown) {
-  const moment = el('input', { type: 'datetime-local' })
+  const moment = el('input', { type: 'datetime-local', min: format.minuteNow() })
   const start = () => {
-    if (!moment.checkValidity()) return
+    if (!moment.reportValidity()) return
     const at = moment.value && { at: new Date(moment.value).toISOString() }
     void apply(shown, { ...at, skip: [], override: '' })
   }
@@ -61,15 +61,21 @@ function question(shown) {
       'p',
       { class: 'buttons' },
       el('button', { type: 'button', class: 'primary', onclick: start }, 'Apply'),
-      el('button', { type: 'button', class: 'quiet', onclick: () => showButtons(shown) }, 'Cancel'),
+      el('button', { type: 'button', class: 'quiet', onclick: () => cancel(shown) }, 'Cancel'),
     ),
   )
+}
+
+/** @param {Shown} shown */
+function cancel(shown) {
+  showButtons(shown)
+  shown.place.querySelector('button')?.focus()
 }
 
 /** @param {Shown} shown @param {Wish} wish */
 async function apply(shown, wish) {
   const { plan, place, signal, onDone } = shown
-  place.replaceChildren(el('p', { role: 'status' }, 'Applying …'))
+  replaceFocused(place, el('p', { role: 'status' }, 'Applying …'))
   const { override, ...body } = wish
   try {
     const path = `/api/v1/plans/${plan.id}/apply/`
@@ -79,7 +85,7 @@ async function apply(shown, wish) {
     announce(wish.at ? 'Scheduled' : 'Done')
     onDone()
   } catch (error) {
-    if (!signal.aborted) place.replaceChildren(refused(shown, wish, error))
+    if (!signal.aborted) replaceFocused(place, refused(shown, wish, error))
   }
 }
 
@@ -112,7 +118,7 @@ function refused(shown, wish, error) {
       'p',
       { class: 'buttons' },
       isOfRows && el('button', { type: 'button', onclick: without }, 'Apply without them'),
-      el('button', { type: 'button', onclick: () => showButtons(shown) }, 'Cancel'),
+      el('button', { type: 'button', onclick: () => cancel(shown) }, 'Cancel'),
     ),
   )
 }
@@ -135,13 +141,21 @@ function overriding(onReason) {
 }
 
 /** @param {Shown} shown */
-async function discard(shown) {
-  const { plan, place, signal, onDone } = shown
-  try {
-    await remove(`/api/v1/plans/${plan.id}/`, signal)
-    announce('Discarded')
-    onDone()
-  } catch (error) {
-    if (!signal.aborted) place.replaceChildren(failed(error, () => void discard(shown)))
+function discardButton({ plan, place, signal, onDone }) {
+  const discard = async () => {
+    button.disabled = true
+    try {
+      await remove(`/api/v1/plans/${plan.id}/`, signal)
+      announce('Discarded')
+      onDone()
+    } catch (error) {
+      if (!signal.aborted)
+        replaceFocused(
+          place,
+          failed(error, () => void discard()),
+        )
+    }
   }
+  const button = el('button', { type: 'button', onclick: discard }, 'Discard')
+  return button
 }

@@ -9,6 +9,12 @@ import { table } from '../table.js'
 /** @typedef {Schemas['PlanRow']} Row */
 /** @typedef {import('./plan.js').Choice} Choice */
 /** @typedef {import('../table.js').Column<Row>} Column */
+/**
+ * The plan on display; `choose` shows other rows of it and focuses an element there.
+ *
+ * @typedef {{ plan: Schemas['Plan'], extensions: { name: string }[],
+ *   choose: (chosen: Pick<Choice, 'action' | 'violation'>, focused: string) => void }} Shown
+ */
 
 const rowsAtOnce = 50
 
@@ -41,18 +47,21 @@ const reasons = {
 }
 
 /**
- * One page of a plan's rows, largest change first.
+ * One page of a plan's rows, largest change first, or the last page if there are fewer.
  *
- * @param {Schemas['Plan']} plan
+ * @param {Shown} shown
  * @param {Choice} choice
- * @param {{ name: string }[]} extensions
  * @param {AbortSignal} signal
+ * @returns {Promise<HTMLElement[]>}
  */
-export async function rowsOf(plan, choice, extensions, signal) {
+export async function rowsOf(shown, choice, signal) {
+  const { plan, extensions } = shown
   const { page, action, violation } = choice
   const paging = { offset: (page - 1) * rowsAtOnce, limit: rowsAtOnce, order: 'change' }
   const path = `/api/v1/plans/${plan.id}/rows/`
   const { count, results } = await get(path, { action, violation, ...paging }, signal)
+  const pages = Math.max(1, Math.ceil(count / rowsAtOnce))
+  if (page > pages) return rowsOf(shown, { ...choice, page: pages }, signal)
   announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
   const heading = el(
     'div',
@@ -63,7 +72,7 @@ export async function rowsOf(plan, choice, extensions, signal) {
       el('h2', {}, count === 1 ? '1 row' : `${format.count(count)} rows`),
       el('span', { class: 'hint' }, 'the largest change first'),
     ),
-    filters(plan, choice),
+    filters(shown, choice),
   )
   if (count === 0) return [heading, empty('No row matches.', 'Choose another action or violation.')]
   const columns =
@@ -72,30 +81,34 @@ export async function rowsOf(plan, choice, extensions, signal) {
   return [
     heading,
     table({ caption, rows: results, columns, isCards: true, isPart: count > results.length }),
-    pager(plan, choice, Math.ceil(count / rowsAtOnce)),
-  ].filter((node) => node instanceof Node)
+    pager(plan, choice, pages),
+  ].filter((node) => node instanceof HTMLElement)
 }
 
 /**
- * @param {Schemas['Plan']} plan
+ * @param {Shown} shown
  * @param {Choice} choice
  */
-function filters({ id, violations }, { action, violation }) {
-  const select = (/** @type {string} */ value, /** @type {Record<string, string>} */ words) =>
+function filters({ plan: { violations }, choose }, { action, violation }) {
+  const select = (
+    /** @type {'action' | 'violation'} */ name,
+    /** @type {string} */ value,
+    /** @type {Record<string, string>} */ words,
+  ) =>
     el(
       'select',
-      { onchange: open },
+      { name, onchange: () => open(name) },
       ['', ...Object.keys(words)].map((key) =>
         el('option', { value: key, selected: key === value }, words[key] ?? 'all'),
       ),
     )
-  const open = () => {
+  const open = (/** @type {string} */ name) => {
     const chosen = { action: byAction.value, violation: byViolation.value }
-    location.hash = href(`plans/${id}`, chosen)
+    choose(chosen, `select[name=${name}]`)
   }
   const violated = violations.map(({ guardrail }) => [guardrail, guardrailWords[guardrail]])
-  const byAction = select(action, actions)
-  const byViolation = select(violation, Object.fromEntries(violated))
+  const byAction = select('action', action, actions)
+  const byViolation = select('violation', violation, Object.fromEntries(violated))
   return el(
     'div',
     { class: 'buttons' },
@@ -190,7 +203,7 @@ function promotionOf(promotion) {
   if (!promotion) return '–'
   const { kind, value, valid_from, valid_to } = /** @type {Schemas['Promotion']} */ (promotion)
   const what = {
-    percentage: format.change(-value),
+    percentage: format.percent(-value),
     amount: `-${format.price(value)}`,
     fixed_price: format.price(value),
   }

@@ -1,9 +1,9 @@
 import { get } from '../api.js'
-import { el, name } from '../dom.js'
+import { el, focusOn, name, refocus } from '../dom.js'
+import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { fill } from '../states.js'
-import { faultsOf } from './faults.js'
+import { fill, refilling } from '../states.js'
 import { fact } from './list.js'
 import { actionsOf } from './plan-actions.js'
 import { guardrailWords, rowsOf } from './plan-rows.js'
@@ -11,10 +11,12 @@ import { statusOf, workOf } from './plans.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {{ id: number, page: number, action: string, violation: string }} Choice */
+/** @typedef {import('./plan-rows.js').Shown} Shown */
 
 /** @type {import('../main.js').View<Choice>} */
 export function showPlan(main, choice, signal) {
   const { id } = choice
+  let shown = choice
   const heading = el('h1', {}, `Plan ${id}`)
   const facts = el('div', { class: 'panel' })
   const rows = el('div', { class: 'panel' })
@@ -29,19 +31,34 @@ export function showPlan(main, choice, signal) {
     rows,
   )
   const show = async () => {
-    const [plan, schema] = await Promise.all([
+    const [plan, { extensions }] = await Promise.all([
       get(`/api/v1/plans/${id}/`, {}, signal),
       get('/api/v1/product_catalog/schema/', {}, signal),
     ])
     heading.textContent = `Plan ${id}: ${workOf(plan)}`
     document.title = `Plan ${id} · Pricewell`
-    void fill(rows, signal, () => rowsOf(plan, choice, schema.extensions, signal))
+    showRows({ plan, extensions })
     return [factsOf(plan), figures(plan), ...violations(plan), refusal(plan), actions(plan)].filter(
       (node) => node instanceof Node,
     )
   }
+  const refill = refilling(rows, signal)
+  const showRows = (/** @type {Pick<Shown, 'plan' | 'extensions'>} */ found) => {
+    const load = () => refill((current) => rowsOf({ ...found, choose }, shown, current))
+    /** @type {Shown['choose']} */
+    const choose = async (chosen, focused) => {
+      shown = { id, page: 1, ...chosen }
+      history.pushState(null, '', href(`plans/${id}`, chosen))
+      await load()
+      refocus(rows, focused)
+    }
+    void load()
+  }
   const actions = (/** @type {Schemas['Plan']} */ plan) =>
-    actionsOf(plan, signal, () => void fill(facts, signal, show))
+    actionsOf(plan, signal, () => {
+      focusOn(heading)
+      void fill(facts, signal, show)
+    })
   void fill(facts, signal, show)
 }
 
@@ -127,7 +144,8 @@ function refusal({ error }) {
     'div',
     { class: 'failed', role: 'group', 'aria-label': error.title },
     el('p', { class: 'lead' }, error.title),
-    el('p', {}, error.detail),
+    // The detail of a stale plan tells programs what to send.
+    error.type !== 'plan-stale' && el('p', {}, error.detail),
     faultsOf(error.errors ?? [], error.error_count ?? 0),
   )
 }

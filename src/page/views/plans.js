@@ -2,7 +2,7 @@ import { get } from '../api.js'
 import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, fill } from '../states.js'
+import { empty, refilling } from '../states.js'
 import { table } from '../table.js'
 
 /** @typedef {import('../api.js').Schemas['Plan']} Plan */
@@ -39,13 +39,16 @@ export const statusOf = ({ status }) => el('span', { class: `badge ${statuses[st
 /** @type {import('../main.js').View<Wanted>} */
 export function showPlans(main, wanted, signal) {
   const place = el('div', { class: 'panel' })
+  const refill = refilling(place, signal)
+  const show = (/** @type {Wanted} */ wanted) => void refill((current) => plansOf(wanted, current))
+  const onchange = () => {
+    const chosen = { list: wanted.list, status: select.value }
+    history.pushState(null, '', href('plans', chosen))
+    show(chosen)
+  }
   const select = el(
     'select',
-    {
-      onchange: () => {
-        location.hash = href('plans', { list: wanted.list, status: select.value })
-      },
-    },
+    { onchange },
     ['', ...Object.keys(statuses)].map((status) =>
       el('option', { value: status, selected: status === wanted.status }, status || 'all'),
     ),
@@ -59,7 +62,7 @@ export function showPlans(main, wanted, signal) {
     ),
     place,
   )
-  void fill(place, signal, () => plansOf(wanted, signal))
+  show(wanted)
 }
 
 /**
