@@ -206,3 +206,52 @@ for (const settings of [{}, { hide_unpriced: true }, { is_calendar: true }])
     t.equal(shown.filter((text) => text === 'no price').length, 1)
     t.equal(await page.getByText('no price').count(), 1)
   })
+
+t.test('guardrails are shown as they are set, not rounded', async (t) => {
+  const guardrails = { max_increase_percent: 2.25, max_decrease_percent: 99.95 }
+  const small = { min_margin_percent: 0.04 }
+  const { id } = await aList(shop, { name: 'Exact', guardrails: { ...guardrails, ...small } })
+  const page = await open(t, `/#/lists/${id}`)
+  const facts = page.locator('.facts')
+  await facts.waitFor()
+  t.match(await facts.innerText(), /at most 2\.25%[\s\S]*at most 99\.95%[\s\S]*at least 0\.04%/)
+})
+
+t.test('a day is taken when it is typed, and the focus stays in its field', async (t) => {
+  const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  const { id } = await aList(shop, { name: 'Days', is_calendar: true, ...year })
+  await addProducts(shop, 'Days', rows)
+  const page = await open(t, `/#/lists/${id}`)
+  await page.getByLabel('Day').focus()
+  await page.keyboard.type('07')
+  t.notMatch(page.url(), /date=/, 'a typed month is not yet a day')
+  await page.keyboard.type('15')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/date=2026-07-15$/)
+  const focused = 'document.activeElement.name'
+  await page.waitForFunction(`${focused} === 'date'`)
+  await page.getByLabel('As of').focus()
+  await page.keyboard.type('112520')
+  t.notMatch(page.url(), /as_of=/)
+  await page.keyboard.press('Enter')
+  t.notMatch(page.url(), /as_of=/, 'no list is so old')
+  t.equal(await page.evaluate(focused), 'as_of')
+  t.equal(await page.getByLabel('As of').inputValue(), '0020-11-25')
+})
+
+t.test('older changes of a list are reached, each with its number', async (t) => {
+  await aList(shop, { name: 'Often' })
+  await addProducts(shop, 'Often', [{ code: 'P001', country: 'UK' }])
+  for (let price = 1; price <= 11; price++)
+    await setPrices(shop, 'Often', [{ code: 'P001', country: 'UK', price }])
+  const page = await open(t, '/#/lists')
+  await page.getByRole('link', { name: 'Often' }).click()
+  await page.getByRole('link', { name: '12: 1 price' }).waitFor()
+  await page.getByText('1 to 10 of 12').waitFor()
+  await page.getByRole('button', { name: 'Older →' }).click()
+  await page.getByRole('link', { name: '1: 1 row added' }).waitFor()
+  t.equal(await page.evaluate('document.activeElement.innerText'), 'Changes')
+  await page.getByText('11 to 12 of 12').waitFor()
+  await page.getByRole('button', { name: '← Newer' }).click()
+  await page.getByRole('link', { name: '12: 1 price' }).waitFor()
+})

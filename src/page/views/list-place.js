@@ -18,16 +18,6 @@ import { href } from '../routes.js'
  */
 
 /**
- * Navigates to another place in a list.
- *
- * @param {PriceList} list
- * @param {Place} place
- */
-export function open(list, place) {
-  location.hash = placeOf(list, place)
-}
-
-/**
  * The URL fragment of a place.
  *
  * @param {PriceList} list
@@ -60,21 +50,56 @@ export function searchField({ show }, place) {
 /**
  * A field for the day to show of a calendar list.
  *
- * @param {PriceList} list
+ * @param {Shown} shown
  * @param {Place} place
  */
-export function dayField(list, place) {
-  const last = format.daysFrom(list.valid_from, 365).at(-1)
+export function dayField({ list, show }, place) {
+  const { valid_from: min } = list
+  const range = { min, max: format.daysFrom(min, 365).at(-1), required: true }
+  return dateField('Day', { name: 'date', value: place.date ?? min, ...range }, (date) =>
+    show({ ...place, page: 1, date }, 'input[name=date]'),
+  )
+}
+
+/**
+ * A field for a past day, shown as of its end; today and an empty field mean now.
+ *
+ * @param {Shown} shown
+ * @param {Place} place
+ */
+export function asOfField({ show }, place) {
+  const range = { min: '2000-01-01', max: format.today() }
+  return dateField('As of', { name: 'as_of', value: place.asOf ?? '', ...range }, (day) => {
+    const asOf = format.endOf(day) && day
+    show({ ...place, page: 1, asOf }, 'input[name=as_of]')
+  })
+}
+
+/**
+ * Calls `onDay` for a picked day at once. While a day is typed, each digit makes a day; it is typed when one presses
+ * Enter or leaves the field.
+ *
+ * @param {string} label
+ * @param {Record<string, string | boolean | undefined>} attributes
+ * @param {(day: string) => void} onDay
+ */
+function dateField(label, attributes, onDay) {
+  let isTyping = false
+  const take = () => {
+    isTyping = false
+    if (input.value !== attributes.value && input.checkValidity()) onDay(input.value)
+  }
   const input = el('input', {
     type: 'date',
-    value: place.date ?? list.valid_from,
-    min: list.valid_from,
-    max: last,
-    onchange: () => {
-      if (input.checkValidity() && input.value) open(list, { ...place, page: 1, date: input.value })
+    ...attributes,
+    onkeydown: ({ key }) => {
+      isTyping = key !== 'Enter'
+      if (key === 'Enter' && input.reportValidity()) take()
     },
+    onchange: () => isTyping || take(),
+    onblur: () => isTyping && take(),
   })
-  return el('label', {}, el('span', {}, 'Day'), input)
+  return el('label', {}, el('span', {}, label), input)
 }
 
 /**

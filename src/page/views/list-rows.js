@@ -4,7 +4,7 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
 import { table } from '../table.js'
-import { dayField, open, pager, searchField } from './list-place.js'
+import { asOfField, dayField, pager, searchField } from './list-place.js'
 import { unpricedOf } from './unpriced.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -98,9 +98,8 @@ function heading(shown, place, count) {
       'div',
       { class: 'choice' },
       searchField(shown, place),
-      list.is_calendar && dayField(list, place),
-      list.is_published &&
-        asOfField(place.asOf, (day) => open(list, { ...place, page: 1, asOf: day })),
+      list.is_calendar && dayField(shown, place),
+      list.is_published && asOfField(shown, place),
     ),
   )
 }
@@ -196,22 +195,4 @@ function priceColumns({ price_dimensions, is_calendar }, index, { asOf }, { isUn
       cell: ({ margin }) => format.margin(margin?.[dimension]),
     },
   ]
-}
-
-/**
- * A field for a past day, shown as of its end; today and an empty field mean now.
- *
- * @param {string | undefined} asOf
- * @param {(day: string | undefined) => void} onDay
- */
-export function asOfField(asOf, onDay) {
-  const input = el('input', {
-    type: 'date',
-    value: asOf ?? '',
-    max: format.today(),
-    onchange: () => {
-      if (input.checkValidity()) onDay(format.endOf(input.value) && input.value)
-    },
-  })
-  return el('label', {}, el('span', {}, 'As of'), input)
 }

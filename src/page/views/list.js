@@ -1,12 +1,12 @@
 import { get } from '../api.js'
-import { el, name, names } from '../dom.js'
+import { el, name, names, refocus } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { fill } from '../states.js'
+import { fill, refilling } from '../states.js'
 import { placeOf } from './list-place.js'
 import { rowsOf } from './list-rows.js'
 import { kindOf, publication, stateBadge, validity } from './lists.js'
-import { revisionsOf } from './revisions.js'
+import { showRevisions } from './revisions.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
 
@@ -38,7 +38,7 @@ export function showList(main, { id, ...place }, signal) {
     heading.replaceChildren(name(list.name), ' ', stateBadge(list))
     document.title = `${list.name} · Pricewell`
     showRows(rows, list, place, signal)
-    void fill(changes, signal, () => revisionsOf(list, signal))
+    showRevisions(changes, list, signal)
     return factsOf(list, open.count)
   })
 }
@@ -46,26 +46,20 @@ export function showList(main, { id, ...place }, signal) {
 /**
  * Shows rows, and reloads them when their order or search changes, without leaving the page.
  *
- * @param {Element} panel
+ * @param {HTMLElement} panel
  * @param {PriceList} list
  * @param {import('./list-place.js').Place} place
  * @param {AbortSignal} signal
  */
 function showRows(panel, list, place, signal) {
-  let earlier = new AbortController()
-  /** @param {import('./list-place.js').Place} place */
-  const load = (place) => {
-    earlier.abort()
-    earlier = new AbortController()
-    const current = AbortSignal.any([signal, earlier.signal])
-    return fill(panel, current, () => rowsOf({ list, show }, place, current))
-  }
+  const refill = refilling(panel, signal)
+  const load = (/** @type {import('./list-place.js').Place} */ place) =>
+    refill((current) => rowsOf({ list, show }, place, current))
   /** @type {import('./list-place.js').Shown['show']} */
   const show = async (place, focused) => {
     history.pushState(null, '', placeOf(list, place))
     await load(place)
-    const element = panel.querySelector(focused)
-    if (element instanceof HTMLElement) element.focus()
+    refocus(panel, focused)
   }
   void load(place)
 }
@@ -104,12 +98,12 @@ function guardrailsOf(guardrails) {
   const words = {
     min_price: (value) => `a price is at least ${format.price(value)}`,
     max_price: (value) => `a price is at most ${format.price(value)}`,
-    max_increase_percent: (value) => `it rises by at most ${format.margin(value)}`,
-    max_decrease_percent: (value) => `it falls by at most ${format.margin(value)}`,
-    min_margin_percent: (value) => `the margin is at least ${format.margin(value)}`,
+    max_increase_percent: (value) => `it rises by at most ${format.percent(value)}`,
+    max_decrease_percent: (value) => `it falls by at most ${format.percent(value)}`,
+    min_margin_percent: (value) => `the margin is at least ${format.percent(value)}`,
     no_zero: () => 'no price is 0',
-    max_changed_percent: (value) => `a call changes at most ${format.margin(value)} of the rows`,
-    max_removed_percent: (value) => `a call removes at most ${format.margin(value)} of the rows`,
+    max_changed_percent: (value) => `a call changes at most ${format.percent(value)} of the rows`,
+    max_removed_percent: (value) => `a call removes at most ${format.percent(value)} of the rows`,
   }
   return Object.entries(words).flatMap(([key, say]) => {
     const value = guardrails[/** @type {keyof typeof guardrails} */ (key)]
