@@ -32,14 +32,18 @@ t.test('a mistake is found in the changes of a list, looked at and undone', asyn
   const cell = page.getByRole('row', { name: /A UK/ })
   await cell.waitFor()
   t.match(await cell.innerText(), /2\.00\s+20\.00\s+\+900%/)
+  await page.getByRole('status').getByText('1 cell', { exact: true }).waitFor({ state: 'attached' })
   await page.getByRole('button', { name: 'Undo this change' }).click()
   await page.getByLabel('Note').fill('Komma ☀')
   await page.getByLabel('Mark the change as a mistake').check()
   t.equal((await rowsOf(shop, list))[0].prices.price, 20, 'nothing is undone before the answer')
   await page.getByRole('button', { name: 'Undo', exact: true }).click()
+  await page.getByText('as a mistake', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'revision 4' }).click()
   await page.getByText('Komma ☀').waitFor()
   t.equal((await rowsOf(shop, list))[0].prices.price, 2)
+  await page.goto(`${url}/#/lists/${list.id}`)
+  await page.getByRole('cell', { name: '3: 1 price mistake Spring' }).waitFor()
 })
 
 t.test('what was changed again is not undone without a word', async (t) => {
@@ -48,9 +52,29 @@ t.test('what was changed again is not undone without a word', async (t) => {
   const page = await open(`/#/lists/${list.id}/revisions/3`)
   await page.getByRole('button', { name: 'Undo this change' }).click()
   await page.getByRole('button', { name: 'Undo', exact: true }).click()
-  await page.getByText('It was changed since').waitFor()
+  await page.getByText('None of it can be undone').waitFor()
+  await page.getByText('A, UK, price: was changed again since').waitFor()
+  t.notMatch(await page.locator('main').innerText(), /on_conflict/)
+  t.equal(await page.getByRole('button', { name: 'Undo the rest' }).count(), 0)
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  t.equal(await page.evaluate('document.activeElement.innerText'), 'Undo this change')
+})
+
+t.test('what was not changed again is undone, and the rest left out', async (t) => {
+  const { shop, list, open } = await aMistake(t)
+  await setPrices(shop, 'Retail', [{ ...uk('A'), price: 3 }])
+  const page = await open(`/#/lists/${list.id}/revisions/2`)
+  await page.getByRole('button', { name: 'Undo this change' }).click()
+  t.equal(
+    await page.evaluate('document.activeElement.getAttribute("aria-label")'),
+    'Undo this change',
+  )
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
+  await page.getByText('Not all of it can be undone').waitFor()
+  t.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'alert')
   await page.getByRole('button', { name: 'Undo the rest' }).click()
-  await page.getByText('There was nothing to undo.').waitFor()
+  await page.getByText(', 1 left out because they were changed again').waitFor()
+  t.match(await page.evaluate('document.activeElement.innerText'), /^Undone: revision 5/)
 })
 
 t.test('prices are shown over time, and as they were', async (t) => {

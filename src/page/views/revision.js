@@ -1,20 +1,21 @@
-import { Failure, get, jobEvents, post } from '../api.js'
+import { get } from '../api.js'
 import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { session } from '../session.js'
-import { empty, failed, fill, lacking } from '../states.js'
+import { empty, fill } from '../states.js'
 import { table } from '../table.js'
 import { fact } from './list.js'
 import { whatOf } from './revisions.js'
+import { undoing } from './undo.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
-/** @typedef {{ list: Schemas['PriceList'], revision: Schemas['Revision'] }} Shown */
+/** @typedef {{ list: Schemas['PriceList'], revision: Schemas['Revision'], extensions: { name: string }[] }} Shown */
 
 const cellsMax = 1000
 
 /** @type {import('../main.js').View<{ id: number, revision: number }>} */
 export function showRevision(main, { id, revision: number }, signal) {
+  const path = `/api/v1/price_list/${id}/revisions/${number}`
   const heading = el('h1', {}, `Revision ${number}`)
   const crumb = el('a', { href: href(`lists/${id}`) }, `Price list ${id}`)
   const facts = el('div', { class: 'panel' })
@@ -32,15 +33,18 @@ export function showRevision(main, { id, revision: number }, signal) {
     cells,
   )
   void fill(facts, signal, async () => {
-    const [list, revision, schema] = await Promise.all([
+    const [list, revision, { extensions }] = await Promise.all([
       get(`/api/v1/price_list/${id}`, {}, signal),
-      get(`/api/v1/price_list/${id}/revisions/${number}`, {}, signal),
+      get(path, {}, signal),
       get('/api/v1/product_catalog/schema/', {}, signal),
     ])
     crumb.replaceChildren(name(list.name))
     document.title = `Revision ${number} · ${list.name} · Pricewell`
-    void fill(cells, signal, () => differences({ list, revision }, schema, signal))
-    return [factsOf(revision), undoing({ list, revision }, signal)]
+    void fill(cells, signal, () => differences({ list, revision, extensions }, signal))
+    const place = el('div', {}, factsOf(revision))
+    const onVoided = () =>
+      void fill(place, signal, async () => factsOf(await get(path, {}, signal)))
+    return [place, undoing({ list, revision, signal, onVoided })]
   })
 }
 
@@ -63,20 +67,20 @@ function factsOf(revision) {
  * The cells that the revision changed, largest change first.
  *
  * @param {Shown} shown
- * @param {Schemas['CatalogSchema']} schema
  * @param {AbortSignal} signal
  */
-async function differences({ list, revision: { revision } }, { extensions }, signal) {
+async function differences({ list, revision: { revision }, extensions }, signal) {
   const query = { from: revision - 1, to: revision, limit: cellsMax }
   const { count, results } = await get(`/api/v1/price_list/${list.id}/diff/`, query, signal)
-  announce(`${format.count(count)} changes`)
+  const counted = `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`
+  announce(counted)
   if (count === 0) return empty('No price is different.', 'The list was published as it was.')
   const limited = count > results.length && `of the first ${format.count(results.length)}`
   return [
     el(
       'div',
       { class: 'heading' },
-      el('h2', {}, `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`),
+      el('h2', {}, counted),
       el('span', { class: 'hint' }, `the largest change first${limited ? `, ${limited}` : ''}`),
     ),
     cellTable(
@@ -148,109 +152,4 @@ function cellTable(list, { cells, isPart }, extensions) {
       },
     ],
   })
-}
-
-/**
- * A button that undoes the revision after confirmation.
- *
- * @param {Shown} shown
- * @param {AbortSignal} signal
- */
-function undoing(shown, signal) {
-  if (!session.allows('write')) return lacking('write', 'undo this change')
-  const place = el('div', {})
-  const ask = () => place.replaceChildren(question(shown, place, signal))
-  place.replaceChildren(el('button', { type: 'button', onclick: ask }, 'Undo this change'))
-  return place
-}
-
-/**
- * @param {Shown} shown
- * @param {Element} place
- * @param {AbortSignal} signal
- */
-function question(shown, place, signal) {
-  const text = { type: 'text', dir: 'auto', maxlength: 255 }
-  const note = el('input', { ...text, placeholder: 'Why (optional)' })
-  const isMistake = el('input', { type: 'checkbox' })
-  const revert = () =>
-    undo(shown, place, signal, { note: note.value, isMistake: isMistake.checked })
-  const cancel = () => place.replaceChildren(undoing(shown, signal))
-  return el(
-    'div',
-    { class: 'notice', role: 'group', 'aria-label': 'Undo this change' },
-    el('p', { class: 'lead' }, `Undo ${whatOf(shown.revision)}?`),
-    el('p', {}, 'What it changed gets its former price again. Later changes stay.'),
-    el('label', {}, el('span', {}, 'Note'), note),
-    el('label', { class: 'check' }, isMistake, ' Mark the change as a mistake'),
-    el(
-      'p',
-      {},
-      el('button', { type: 'button', class: 'primary', onclick: revert }, 'Undo'),
-      ' ',
-      el('button', { type: 'button', class: 'quiet', onclick: cancel }, 'Cancel'),
-    ),
-  )
-}
-
-/**
- * @param {Shown} shown
- * @param {Element} place
- * @param {AbortSignal} signal
- * @param {{ note: string, isMistake: boolean, isSkipping?: boolean }} wish
- */
-async function undo(shown, place, signal, wish) {
-  const { list, revision } = shown
-  place.replaceChildren(el('p', { role: 'status' }, 'Undoing …'))
-  const body = {
-    revision: revision.revision,
-    void: wish.isMistake,
-    on_conflict: wish.isSkipping ? 'skip' : 'reject',
-  }
-  try {
-    const path = `/api/v1/price_list/${list.id}/revert/`
-    const answer = await post(path, body, signal, { 'change-note': wish.note.trim() })
-    const result = 'id' in answer ? await resultOf(answer.id, signal) : answer
-    if (!signal.aborted) place.replaceChildren(undone(list, result))
-  } catch (error) {
-    if (signal.aborted) return
-    const isConflict = error instanceof Failure && error.type === 'revert-conflict'
-    const skip = () => undo(shown, place, signal, { ...wish, isSkipping: true })
-    place.replaceChildren(
-      failed(error),
-      isConflict
-        ? el('button', { type: 'button', onclick: skip }, 'Undo the rest')
-        : el(
-            'button',
-            { type: 'button', onclick: () => undo(shown, place, signal, wish) },
-            'Try again',
-          ),
-    )
-  }
-}
-
-/** @param {number} id @param {AbortSignal} signal */
-async function resultOf(id, signal) {
-  for await (const _ of jobEvents(id, signal));
-  const job = await get(`/api/v1/jobs/${id}/`, {}, signal)
-  if (job.status === 'done') return job.result
-  const [{ code, message } = { code: undefined, message: 'The job has failed.' }] = job.errors
-  throw new Failure({ type: code, title: 'Nothing was undone', detail: message })
-}
-
-/**
- * @param {Schemas['PriceList']} list
- * @param {Schemas['RevertResult']} result
- */
-function undone(list, { revision, priced, added, removed, skipped }) {
-  announce('Undone')
-  if (priced + added + removed === 0) return el('p', {}, 'There was nothing to undo.')
-  return el(
-    'p',
-    { role: 'status' },
-    'Undone: ',
-    el('a', { href: href(`lists/${list.id}/revisions/${revision}`) }, `revision ${revision}`),
-    skipped > 0 && `, ${format.count(skipped)} left out because they were changed again`,
-    '.',
-  )
 }

@@ -1,0 +1,141 @@
+import { Failure, get, jobEvents, post } from '../api.js'
+import { announce, el, replaceFocused } from '../dom.js'
+import { faultsOf } from '../faults.js'
+import * as format from '../format.js'
+import { href } from '../routes.js'
+import { session } from '../session.js'
+import { failed, lacking } from '../states.js'
+import { whatOf } from './revisions.js'
+
+/** @typedef {import('../api.js').Schemas} Schemas */
+/**
+ * The revision to undo; `onVoided` is called when it has been marked as a mistake.
+ *
+ * @typedef {{ list: Schemas['PriceList'], revision: Schemas['Revision'], signal: AbortSignal,
+ *   onVoided: () => void }} Undoable
+ */
+/** @typedef {{ note: string, isMistake: boolean, isSkipping?: boolean }} Wish */
+/** @typedef {Undoable & { place: Element }} Shown */
+
+/**
+ * A button that undoes the revision after confirmation.
+ *
+ * @param {Undoable} undoable
+ */
+export function undoing(undoable) {
+  if (!session.allows('write')) return lacking('write', 'undo this change')
+  const place = el('div', {})
+  showButton({ ...undoable, place })
+  return place
+}
+
+/** @param {Shown} shown */
+function showButton(shown) {
+  const ask = () => replaceFocused(shown.place, question(shown))
+  const button = el('button', { type: 'button', onclick: ask }, 'Undo this change')
+  shown.place.replaceChildren(button)
+  return button
+}
+
+/** @param {Shown} shown */
+function cancelButton(shown) {
+  const cancel = () => showButton(shown).focus()
+  return el('button', { type: 'button', class: 'quiet', onclick: cancel }, 'Cancel')
+}
+
+/** @param {Shown} shown */
+function question(shown) {
+  const text = { type: 'text', dir: 'auto', maxlength: 255 }
+  const note = el('input', { ...text, placeholder: 'Why (optional)' })
+  const isMistake = el('input', { type: 'checkbox' })
+  const revert = () => undo(shown, { note: note.value, isMistake: isMistake.checked })
+  return el(
+    'div',
+    { class: 'notice', role: 'group', 'aria-label': 'Undo this change' },
+    el('p', { class: 'lead' }, `Undo ${whatOf(shown.revision)}?`),
+    el('p', {}, 'What it changed gets its former price again. Later changes stay.'),
+    el('label', {}, el('span', {}, 'Note'), note),
+    el('label', { class: 'check' }, isMistake, ' Mark the change as a mistake'),
+    el(
+      'p',
+      {},
+      el('button', { type: 'button', class: 'primary', onclick: revert }, 'Undo'),
+      ' ',
+      cancelButton(shown),
+    ),
+  )
+}
+
+/** @param {Shown} shown @param {Wish} wish */
+async function undo(shown, wish) {
+  const { list, revision, signal, place, onVoided } = shown
+  replaceFocused(place, el('p', { role: 'status' }, 'Undoing …'))
+  const body = {
+    revision: revision.revision,
+    void: wish.isMistake,
+    on_conflict: wish.isSkipping ? 'skip' : 'reject',
+  }
+  try {
+    const path = `/api/v1/price_list/${list.id}/revert/`
+    const answer = await post(path, body, signal, { 'change-note': wish.note.trim() })
+    const result = 'id' in answer ? await resultOf(answer.id, signal) : answer
+    replaceFocused(place, undone(list, result))
+    if (wish.isMistake) onVoided()
+  } catch (error) {
+    if (!signal.aborted) replaceFocused(place, refused(shown, wish, error))
+  }
+}
+
+/**
+ * Explains why nothing was undone, with the first conflicts and what can be done.
+ *
+ * @param {Shown} shown
+ * @param {Wish} wish
+ * @param {unknown} error
+ */
+function refused(shown, wish, error) {
+  if (!(error instanceof Failure) || error.type !== 'revert-conflict')
+    return failed(error, () => undo(shown, wish))
+  const { priced, added, removed } = shown.revision
+  const isAll = error.errorCount === priced + added + removed
+  const skip = () => undo(shown, { ...wish, isSkipping: true })
+  return el(
+    'div',
+    { class: 'failed', role: 'alert' },
+    el('p', { class: 'lead' }, isAll ? 'None of it can be undone' : 'Not all of it can be undone'),
+    faultsOf(error.errors, error.errorCount),
+    el(
+      'p',
+      { class: 'buttons' },
+      !isAll && el('button', { type: 'button', onclick: skip }, 'Undo the rest'),
+      cancelButton(shown),
+    ),
+  )
+}
+
+/** @param {number} id @param {AbortSignal} signal */
+async function resultOf(id, signal) {
+  for await (const _ of jobEvents(id, signal));
+  const { status, result, errors, progress } = await get(`/api/v1/jobs/${id}/`, {}, signal)
+  if (status === 'done') return result
+  const [{ code, message } = { code: undefined, message: 'The job has failed.' }, ...rows] = errors
+  const faults = { errors: rows, error_count: Math.max(rows.length, progress.error) }
+  throw new Failure({ type: code, title: 'Nothing was undone', detail: message, ...faults })
+}
+
+/**
+ * @param {Schemas['PriceList']} list
+ * @param {Schemas['RevertResult']} result
+ */
+function undone(list, { revision, priced, added, removed, skipped }) {
+  announce('Undone')
+  if (priced + added + removed === 0) return el('p', {}, 'There was nothing to undo.')
+  return el(
+    'p',
+    { role: 'status' },
+    'Undone: ',
+    el('a', { href: href(`lists/${list.id}/revisions/${revision}`) }, `revision ${revision}`),
+    skipped > 0 && `, ${format.count(skipped)} left out because they were changed again`,
+    '.',
+  )
+}
