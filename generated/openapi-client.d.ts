@@ -55,12 +55,12 @@ export interface paths {
          *     until loaded.
          *
          *     Without products, even if all were deleted, the schema is replaced. A column is dropped if the new schema has
-         *     none with its name and type. While a price list's filters or margin formula, a promotion's filters (also in an
-         *     open plan) or the competitor schema name a dropped column, the response is 409 `schema-in-use`, and `errors` says
-         *     what names it. A margin formula that names a cost by its letter also blocks the change if the letter would mean
-         *     another column; a list without its own formula gets the new default, even with the first schema. If the extensions change, the
-         *     price lists' history starts over (`history-not-kept`) and the plans of lists are discarded and lose their rows,
-         *     because both were keyed by the old extensions.
+         *     none with its name, kind, type and `values`. While a price list's filters or margin formula, a promotion's
+         *     filters (also in an open plan) or the competitor schema name a dropped column, the response is 409
+         *     `schema-in-use`, and `errors` says what names it. A margin formula that names a cost by its letter also blocks
+         *     the change if the letter would mean another column; a list without its own formula gets the new default, even
+         *     with the first schema. If the extensions change, the price lists' history starts over (`history-not-kept`) and
+         *     the plans of lists are discarded and lose their rows, because both were keyed by the old extensions.
          *
          *     A column cannot have the name of a fixed key (`code`, `price`, `date`, `attributes`, `quantity`, `currency`,
          *     ...); `description` is allowed. Differences, changes, plans and price histories leave out an extension that has the

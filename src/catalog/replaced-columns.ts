@@ -62,7 +62,8 @@ export async function rejectNamedColumns(
 }
 
 function isSameColumn(a: Column, b: Column): boolean {
-  const terms = ({ name, kind, type }: Column) => JSON.stringify([name, kind, type])
+  const terms = ({ name, kind, type, allowed_values }: Column) =>
+    JSON.stringify([name, kind, type, allowed_values])
   return terms(a) === terms(b)
 }
 

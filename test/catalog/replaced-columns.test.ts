@@ -79,15 +79,6 @@ t.test('an open plan of promotions holds the columns that it names', async (t) =
   t.equal((await shop.post(schemaPath, sized)).status, 201)
 })
 
-t.test('a column stays if only its allowed values change', async (t) => {
-  const shop = await service.newAccount(t)
-  const country = { name: 'country', type: 'string' }
-  await shop.post(schemaPath, { extensions: [country] })
-  await aList(shop, { name: 'L', product_filters: { country: ['UK'] } })
-  const declared = { extensions: [{ ...country, values: ['DE'] }] }
-  t.equal((await shop.post(schemaPath, declared)).status, 201)
-})
-
 t.test('a column that stays may be named, and columns may come', async (t) => {
   const shop = await aShop()
   await aList(shop, { name: 'L', product_filters: { color: ['red'] } })

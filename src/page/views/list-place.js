@@ -69,15 +69,15 @@ export function dayField({ list, show }, place) {
  */
 export function asOfField({ show }, place) {
   const range = { min: '2000-01-01', max: format.today() }
-  return dateField('As of', { name: 'as_of', value: place.asOf ?? '', ...range }, (day) => {
+  return dateField('As of (UTC)', { name: 'as_of', value: place.asOf ?? '', ...range }, (day) => {
     const asOf = format.endOf(day) && day
     show({ ...place, page: 1, asOf }, 'input[name=as_of]')
   })
 }
 
 /**
- * Calls `onDay` for a picked day at once. While a day is typed, each digit makes a day; it is typed when one presses
- * Enter or leaves the field.
+ * Calls `onDay` for a picked day at once. While a day is typed, each digit makes another day: the last one counts, when
+ * Enter is pressed or the field loses the focus.
  *
  * @param {string} label
  * @param {Record<string, string | boolean | undefined>} attributes
