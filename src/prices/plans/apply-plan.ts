@@ -144,6 +144,7 @@ async function noteApplied(trx: Trx, plan: StoredPlan, revision: number | null):
     .set({
       status: 'applied',
       ended_at: sql`statement_timestamp()`,
+      // Null for a plan that is open again: it keeps no moment of a job that has ended without applying it.
       apply_at: plan.apply_at,
       revision,
     })

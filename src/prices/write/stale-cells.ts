@@ -96,9 +96,10 @@ async function judgedCells(
   const { isCalendar, held, since, months } = heldPrice(list)
   const observed = observedAt === undefined ? undefined : await observations(trx, list, observedAt)
   // Of a price that was set before the kept history, only the latest moment that it may have been seen is known.
-  const before = sql`case when ${since} <= ${list.oldest_revision} then ${list.oldest_at}::timestamptz end`
+  const isBefore = sql`${held} is not null and ${since} <= ${list.oldest_revision}`
+  const before = sql`case when ${isBefore} then ${list.oldest_at}::timestamptz end`
   const known = observed
-    ? sql`greatest(changed.observed_at, ${confirmedAt(list, since)}, case when ${held} is not null then ${before} end)`
+    ? sql`greatest(changed.observed_at, ${confirmedAt(list, since)}, ${before})`
     : sql`null`
   const isLater = observed ? sql`or known > ${observedAt}::timestamptz` : sql``
   return sql`
