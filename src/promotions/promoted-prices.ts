@@ -78,25 +78,34 @@ export async function compilePromotions(
 
 /** Returns a function that prices the rows of one read. With `only`, just the promotion of that name counts. */
 export function promotedPrices({ names, reads, covering }: PromotionRules) {
-  const memo = new Map<string, PromotedPrice>()
+  const memo = new Map<string, { found: Compiled[]; byPrice: Map<number | null, PromotedPrice> }>()
   let kept = 0
-  return (row: PromotedRow, only?: string): PromotedPrice => {
-    if (names.size === 0) return { active_price: row.price ?? 0, promotions: [] }
-    const key = JSON.stringify([row.price, only ?? null, ...reads.map((read) => read(row) ?? null)])
-    const known = memo.get(key)
-    if (known) return known
-    const all = covering(row)
-    const promoted = evaluate(
-      row.price,
-      only === undefined ? all : all.filter(({ name }) => name === only),
-    )
-    const size = 1 + promoted.promotions.length
+  const keep = (size: number) => {
     if (kept + size > memoMax) {
       memo.clear()
       kept = 0
     }
     kept += size
-    memo.set(key, promoted)
+  }
+  const findCovering = (row: PromotedRow, only?: string) => {
+    const key = JSON.stringify([only ?? null, ...reads.map((read) => read(row) ?? null)])
+    const known = memo.get(key)
+    if (known) return known
+    const all = covering(row)
+    const found = only === undefined ? all : all.filter(({ name }) => name === only)
+    keep(1 + found.length)
+    const added = { found, byPrice: new Map() }
+    memo.set(key, added)
+    return added
+  }
+  return (row: PromotedRow, only?: string): PromotedPrice => {
+    if (names.size === 0) return { active_price: row.price ?? 0, promotions: [] }
+    const { found, byPrice } = findCovering(row, only)
+    const known = byPrice.get(row.price)
+    if (known) return known
+    const promoted = evaluate(row.price, found)
+    keep(1 + promoted.promotions.length)
+    byPrice.set(row.price, promoted)
     return promoted
   }
 }
