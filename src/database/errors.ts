@@ -78,7 +78,8 @@ export function isTransient(error: unknown): boolean {
 /** Whether the same work may succeed later: the error is transient, or an operator can remove its cause. */
 export function isUnavailable(error: unknown): boolean {
   if (unavailable.some((kind) => error instanceof kind)) return true
-  return isTransient(error) || isRevoked(error) || isOutdatedPlan(error) || isUnwritable(error)
+  if (isTransient(error) || isRevoked(error) || isOutdatedPlan(error)) return true
+  return isFailureOf(writingRoutines, error) || isFailureOf(nodeRoutines, error)
 }
 
 /**
@@ -99,10 +100,13 @@ function isRevoked(error: unknown): boolean {
 
 /** No SQLSTATE stands for a used-up quota or file size limit (EDQUOT, EFBIG): only the writing routine reveals it. */
 const writingRoutines = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
+/** Nor for a node of a cluster that is lost during a transaction. */
+const nodeRoutines =
+  /^(MarkRemoteTransactionFailed|CheckRemoteTransactionsHealth|ErrorIfPostCommitFailedShardPlacements)$/
 
-function isUnwritable(error: unknown): boolean {
+function isFailureOf(routines: RegExp, error: unknown): boolean {
   const { code, routine = '' } = faultOf(error)
-  return code === 'XX000' && writingRoutines.test(routine)
+  return code === 'XX000' && routines.test(routine)
 }
 
 /** Whether a migration has changed the result types of a prepared statement, which makes its connection useless. */
@@ -120,7 +124,8 @@ const lostStates = /^(08|57P0|40003)/
 /** Whether a connection broke while it was in use: whether its statement took effect is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const { code } = faultOf(error)
-  return isSqlState(code) ? lostStates.test(code) : isTransient(error)
+  if (!isSqlState(code)) return isTransient(error)
+  return lostStates.test(code) || isFailureOf(nodeRoutines, error)
 }
 
 /** Whether a statement failed because it violates this constraint. */

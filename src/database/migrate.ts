@@ -135,9 +135,17 @@ async function ensureOwner(db: Kysely<unknown>): Promise<void> {
           execute format('create policy %I on public.%I to %I using (true)', place.policy, place.name, place.owner);
         end loop;
       end $$`.execute(trx)
-    await sql`alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app`.execute(
-      trx,
-    )
+    await sql`
+      do $$ begin
+        if not exists (
+          select from pg_default_acl
+          where pg_get_userbyid(defaclrole) = current_user and defaclnamespace = 'public'::regnamespace
+            and defaclobjtype = 'r' and array_to_string(defaclacl, ',') like '%pricewell_app=arwd/%'
+        ) then
+          -- A cluster changes its nodes, too, which fails while one is down.
+          alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app;
+        end if;
+      end $$`.execute(trx)
     await grantTemporary(trx)
   })
 }

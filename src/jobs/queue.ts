@@ -75,9 +75,11 @@ export function createBoss(
 
 /** Installs pg-boss and its queues, and grants the application role access to them. `url` connects as the owner. */
 export async function installQueue(url: string): Promise<void> {
-  await onOneConnection(url, async (client) => {
+  // A cluster has the queue on its coordinator only: a start must not wait for a node that is down.
+  const local = withSessionSettings(url, { 'citus.enable_ddl_propagation': 'off' })
+  await onOneConnection(local, async (client) => {
     await client.query('select pg_advisory_lock($1)', [installationLock])
-    await createQueues(url)
+    await createQueues(local)
     await client.query(`grant usage on schema pgboss to ${applicationRole}`)
     await client.query(
       `grant select, insert, update, delete on all tables in schema pgboss to ${applicationRole}`,

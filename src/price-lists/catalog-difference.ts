@@ -66,8 +66,7 @@ export interface SyncedChunk {
 
 /**
  * Makes the draft of a locked list match the catalog and the filters, for the first `rows` differing products after the
- * product id `after`. One statement finds them and adds the new ones. It counts the rows first: a cluster runs the CTEs
- * in order, and later ones see what earlier ones wrote.
+ * product id `after`.
  */
 export async function syncChunk(
   trx: Trx,
@@ -76,23 +75,27 @@ export async function syncChunk(
   { after, rows: most }: { after: number; rows: number },
 ): Promise<SyncedChunk> {
   await useLargeMemory(trx)
-  const { rows } = await sql<SyncedChunk & Record<'removed' | 'restored', IdsText | null>>`
-    with source as materialized (
-      select coalesce(p.id, r.product_id) as product_id, p.code, p.extensions, p.extension_key, r.id as row_id,
-        p.id is null as is_removed, count(*) over () as changes, count(p.id) over () as additions
+  const { rows } = await sql<
+    SyncedChunk & Record<'added' | 'removed' | 'restored', IdsText | null>
+  >`
+    with source as (
+      select coalesce(p.id, r.product_id) as product_id, r.id as row_id, p.id is null as is_removed,
+        count(*) over () as changes, count(p.id) over () as additions
       from (select * from ${matchingProducts(list, columns)} where p.id > ${after}) as p
       full join (select * from ${rowsOf(list)} where r.product_id > ${after}) as r on r.product_id = p.id
       where (p.id is null) = (r.id is not null and r.removed_version is null)
       order by 1 limit ${most}
-    ), present as materialized (
-      select count(*) as rows from ${rowsOf(list)} where r.removed_version is null
-    ), added as (${insertNew(list)})
-    select coalesce(max(additions), 0) + (select rows from present) as handled,
+    )
+    select coalesce(max(additions), 0)
+        + (select count(*) from ${rowsOf(list)} where r.removed_version is null) as handled,
       coalesce(max(changes), 0) - count(*) as left, coalesce(max(product_id), 0) as last,
+      array_agg(product_id) filter (where row_id is null)::text as added,
       array_agg(row_id) filter (where is_removed)::text as removed,
       array_agg(row_id) filter (where row_id is not null and not is_removed)::text as restored
     from source`.execute(trx)
-  const { removed, restored, ...chunk } = rows[0] as (typeof rows)[0]
+  const { added, removed, restored, ...chunk } = rows[0] as (typeof rows)[0]
+  if (added)
+    await sql`with added as (${insertNew(list, added)}) select count(*) from added`.execute(trx)
   if (removed) await removeDraftRows(trx, list, removed)
   if (restored) await restoreRows(trx, list, restored)
   return chunk

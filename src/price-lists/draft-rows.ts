@@ -13,42 +13,59 @@ export async function addDraftRows(
   productIds: IdsText,
 ): Promise<IdsText> {
   await archiveRowsOf(trx, list, productIds)
-  const { rows } = await sql<{ ids: IdsText; removed: IdsText | null }>`
-    with source as materialized (
-      select p.id as product_id, p.code, p.extensions, p.extension_key, r.id as row_id, r.removed_version
-      from products p
-      left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-        and r.code = p.code and r.extension_key = p.extension_key
-      where p.account_id = ${list.account_id} and p.id = any(${productIds}::bigint[])
-    ), added as (
-      ${insertNew(list)}
-    ), present as (
-      select product_id, id from added
-      union all select product_id, row_id from source where row_id is not null
-    )
-    select coalesce(array_agg(present.id order by position), '{}')::text as ids,
-      (select array_agg(row_id) from source where removed_version is not null)::text as removed
+  const absent = await findAbsent(trx, list, productIds)
+  const { rows } = await sql<{ ids: IdsText | null; left: number }>`
+    with added as (${insertNew(list, absent)})
+    select array_agg(added.id order by position)::text as ids, count(*) - count(added.id) as left
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
-    join present using (product_id)`.execute(trx)
-  const { ids = '{}', removed } = rows[0] ?? {}
-  if (removed) await restoreRows(trx, list, removed)
-  return ids
+    left join added using (product_id)`.execute(trx)
+  const { ids, left } = rows[0] ?? {}
+  return left ? takePresentRows(trx, list, productIds) : (ids ?? '{}')
+}
+
+/** Finds the products that have no row: a cluster refuses to do so in the INSERT. */
+async function findAbsent(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
+  const { rows } = await sql<{ ids: IdsText | null }>`
+    select array_agg(p.id)::text as ids
+    from products p left join price_list_rows r on r.account_id = ${list.account_id}
+      and r.price_list_id = ${list.id} and r.code = p.code and r.extension_key = p.extension_key
+    where p.account_id = ${list.account_id} and p.id = any(${productIds}::bigint[]) and r.id is null`.execute(
+    trx,
+  )
+  return rows[0]?.ids ?? '{}'
 }
 
 /**
- * SQL that inserts rows for the products in `source` that have none, in key order. It has no ON CONFLICT, which would
+ * SQL that inserts rows for products, none of which is in the list, in key order. It has no ON CONFLICT, which would
  * cost a third of the time: every writer that adds or deletes rows holds the list's lock. Without RETURNING, a cluster
  * would use COPY, which row-level security forbids.
  */
-export function insertNew({ account_id, id, version, price_dimensions }: PriceList) {
+export function insertNew(
+  { account_id, id, version, price_dimensions }: PriceList,
+  productIds: IdsText,
+): RawBuilder<unknown> {
   return sql`
     insert into price_list_rows
       (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version, since)
-    select ${account_id}, ${id}, product_id, code, extensions, extension_key,
+    select ${account_id}, ${id}, p.id, p.code, p.extensions, p.extension_key,
       ${noPrices(price_dimensions)}, ${version + 1}, ${version + 1}
-    from source where row_id is null
-    order by code, extension_key
+    from products p where p.account_id = ${account_id} and p.id = any(${productIds}::bigint[])
+    order by p.code, p.extension_key
     returning id, product_id`
+}
+
+/** Returns the ids of the rows of products in product order, after restoring those that the draft has removed. */
+async function takePresentRows(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
+  const { rows } = await sql<Record<'ids' | 'removed', IdsText | null>>`
+    select array_agg(r.id order by position)::text as ids,
+      array_agg(r.id) filter (where r.removed_version is not null)::text as removed
+    from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
+    join products p on p.account_id = ${list.account_id} and p.id = input.product_id
+    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+      and r.code = p.code and r.extension_key = p.extension_key`.execute(trx)
+  const { ids, removed } = rows[0] ?? {}
+  if (removed) await restoreRows(trx, list, removed)
+  return ids ?? '{}'
 }
 
 /** SQL of the prices of a new row: null, which reads as 0, in every dimension. */

@@ -4,7 +4,7 @@ import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
 import type { HeldList } from '../jobs/work.ts'
-import { lockListOf, type PriceList } from './queries.ts'
+import { lockListOf, type PriceList, rowOfList } from './queries.ts'
 
 /** Ids as the text of a Postgres array, which Node passes on without parsing. */
 export type IdsText = string
@@ -52,9 +52,9 @@ async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<voi
     with gone as (
       delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[]) returning *
     ), kept as (
-      insert into removed_rows (account_id, price_list_id, row_id, ${columns})
-      select account_id, price_list_id, id, ${columns} from gone
-      on conflict do nothing returning row_id
+      insert into removed_rows as kept (account_id, price_list_id, row_id, ${columns})
+      select l.account_id, l.id, gone.id, ${columns} from ${rowOfList(list)} cross join gone
+      on conflict do nothing returning kept.row_id
     )
     select count(*) from kept`.execute(trx)
 }

@@ -1,4 +1,4 @@
-import type { RawBuilder, Selectable } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { PriceLists } from '../../generated/database.d.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
@@ -13,6 +13,13 @@ export interface ListKey {
 export type PriceList = Selectable<PriceLists>
 
 export type ListName = { name: string } | { id: number }
+
+/**
+ * SQL of a FROM item `l` with the list's row. Next to it, a cluster inserts the rows of a CTE on the account's node;
+ * alone, it would send them to every node, and one node that is down would stop the writes of all accounts.
+ */
+export const rowOfList = ({ account_id, id }: ListKey): RawBuilder<unknown> =>
+  sql`(select account_id, id from price_lists where account_id = ${account_id} and id = ${id}) as l`
 
 /** Finds a list. Throws `price-list-not-found`, also for a list of another account. */
 export async function findPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {

@@ -66,12 +66,12 @@ async function storePromotions(
       select input.position, input.name, ${storedPromotion} as before, ${given} as after
       from ${input} left join promotions p on p.account_id = ${account} and p.name = input.name collate "C"
     ), stored as (
-      insert into plan_rows (account_id, plan_id, place, position, name, before, after, action, reason)
-      select ${account}, ${planId}, row_number() over (order by name collate "C"), position, name, before, after,
+      insert into plan_rows as stored (account_id, plan_id, place, position, name, before, after, action, reason)
+      select plan.account_id, plan.id, row_number() over (order by name collate "C"), position, name, before, after,
         case when before is null then 'create' when before = after then 'none' else 'replace' end,
         case when before = after then 'unchanged' end
-      from planned
-      returning place
+      from (select account_id, id from plans where account_id = ${account} and id = ${planId}) as plan cross join planned
+      returning stored.place
     )
     select count(*) from stored`.execute(trx)
 }

@@ -56,6 +56,15 @@ t.test('a quota that is used up passes, which has no code of its own', async (t)
   t.notOk(isUnavailable(failure({ code: 'XX000', routine: 'ExecProject' })))
 })
 
+t.test('a lost node of a cluster passes, and at the commit the outcome is unknown', async (t) => {
+  for (const routine of ['MarkRemoteTransactionFailed', 'ErrorIfPostCommitFailedShardPlacements']) {
+    const error = failure({ code: 'XX000', routine })
+    t.ok(isUnavailable(error), routine)
+    t.ok(isConnectionLost(error), routine)
+  }
+  t.notOk(isConnectionLost(failure({ code: 'XX000', routine: 'mdextend' })))
+})
+
 t.test('queues that pg-boss has not read yet pass', async (t) => {
   const code = 'ERR_ASSERTION'
   t.ok(isUnavailable(failure({ code }, 'Queue cache is not initialized')))

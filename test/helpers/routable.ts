@@ -100,7 +100,24 @@ export async function findUnroutable(url: string, folder: string): Promise<strin
 }
 
 function reasonOf(text: string): string | undefined {
-  return Object.keys(refused).find((reason) => refused[reason]?.test(text))
+  return Object.keys(refused).find((reason) => refused[reason]?.test(text)) ?? reasonOfInserts(text)
+}
+
+const isOfAccount = new RegExp(`\\b(from|join) ${table}`)
+
+/** A cluster sends the rows of a CTE that are inserted to every node, unless a table of the account is beside them. */
+function reasonOfInserts(text: string): string | undefined {
+  const names = [...text.matchAll(/(\w+)(?: \([^)]*\))? as (?:materialized )?\(/g)].map(
+    ([, name]) => name,
+  )
+  const isOfCte = new RegExp(`\\b(from|join) (${names.join('|')})\\b`)
+  const inserts = text.match(/insert into (?:(?!\breturning\b)[\s\S])*/g) ?? []
+  const ofCtes = names.length > 0 ? inserts.filter((insert) => isOfCte.test(insert)) : []
+  if (!ofCtes.every((insert) => isOfAccount.test(insert)))
+    return 'an INSERT of rows of a CTE goes to every node'
+  return ofCtes.every((insert) => /^insert into \w+ as /.test(insert))
+    ? undefined
+    : 'an INSERT of rows of a CTE on one node needs an alias to return them'
 }
 
 async function reasonOfPlan(client: pg.Client, text: string): Promise<string | undefined> {

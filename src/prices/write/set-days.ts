@@ -7,7 +7,7 @@ import { mapCooperatively } from '../../lib/cooperative.ts'
 import { daysInMonth, monthPlace } from '../../price-lists/calendar.ts'
 import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
 import { dimensionIndex } from '../payload.ts'
 import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
 import type { Written } from './set-prices.ts'
@@ -60,8 +60,8 @@ export async function mergeMonths(
 export const writeMonths = (list: PriceList): RawBuilder<unknown> => sql`
   written as (
     insert into calendar_months as present (account_id, price_list_id, row_id, dimension, month, prices, since)
-    select ${list.account_id}, ${list.id}, row_id, dimension, month, new, ${nextRevision(list)}
-    from found where new is distinct from old
+    select l.account_id, l.id, row_id, dimension, month, new, ${nextRevision(list)}::integer
+    from ${rowOfList(list)} cross join found where new is distinct from old
     order by row_id, dimension, month
     on conflict (account_id, price_list_id, row_id, dimension, month) do update set
       prices = excluded.prices, since = excluded.since

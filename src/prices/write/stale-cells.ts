@@ -7,7 +7,7 @@ import { shownTimestamp, utcTimestamp } from '../../lib/formats.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
 
 /** A call's options about stale prices. */
 export interface Observation {
@@ -167,15 +167,12 @@ function confirmedAt({ is_calendar, price_dimensions }: PriceList, since: RawBui
 }
 
 /** SQL of the CTE that records prices sent unchanged as confirmed. */
-function confirmedCells(
-  { account_id, id, version }: PriceList,
-  observedAt: string,
-): RawBuilder<unknown> {
+function confirmedCells(list: PriceList, observedAt: string): RawBuilder<unknown> {
   return sql`
     noted as (
       insert into confirmed_prices as present (account_id, price_list_id, row_id, dimension, date, observed_at, revision)
-      select ${account_id}::bigint, ${id}::bigint, row_id, dimension, date, ${observedAt}::timestamptz, ${version}::integer
-      from judged where held = price and (known is null or known < ${observedAt}::timestamptz)
+      select l.account_id, l.id, row_id, dimension, date, ${observedAt}::timestamptz, ${list.version}::integer
+      from ${rowOfList(list)} cross join judged where held = price and (known is null or known < ${observedAt}::timestamptz)
       on conflict (account_id, price_list_id, row_id, dimension, date) do update set
         observed_at = excluded.observed_at, revision = excluded.revision
       returning row_id
