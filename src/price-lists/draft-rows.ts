@@ -38,7 +38,7 @@ async function findAbsent(trx: Trx, list: PriceList, productIds: IdsText): Promi
 /**
  * SQL that inserts rows for products, none of which is in the list, in key order. It has no ON CONFLICT, which would
  * cost a third of the time: every writer that adds or deletes rows holds the list's lock. Without RETURNING, a cluster
- * would use COPY, which row-level security forbids.
+ * would use COPY, which row-level security forbids; from a CTE, it would send the rows to every node.
  */
 export function insertNew(
   { account_id, id, version, price_dimensions }: PriceList,
