@@ -1,5 +1,5 @@
-import pg from 'pg'
 import t from 'tap'
+import { onOneConnection } from '../../../src/database/connection-setup.ts'
 import { databaseUrl } from '../../../src/database/server.ts'
 import { startProcess } from '../../helpers/process.ts'
 import { jwtSecret, type TestAccount } from '../../helpers/service.ts'
@@ -10,9 +10,6 @@ import { addProducts, aList, aShop } from '../../helpers/shop.ts'
 
 const { TEST_CLUSTER_URL: clusterUrl = '' } = process.env
 const service = await sharedService()
-const coordinator = new pg.Client({ connectionString: clusterUrl })
-await coordinator.connect()
-t.teardown(() => coordinator.end())
 
 const row = { code: 'A', country: 'UK' }
 const promotion = {
@@ -37,10 +34,12 @@ async function aPublishedShop(): Promise<Shop> {
     attributes_config: ['code'],
     is_dated: false,
   })
-  const { rows } = await coordinator.query(
-    `select nodename || ':' || nodeport as node from citus_shards
-     where table_name = 'accounts'::regclass and shardid = get_shard_id_for_distribution_column('accounts', $1::bigint)`,
-    [shop.id],
+  const { rows } = await onOneConnection(clusterUrl, (client) =>
+    client.query(
+      `select nodename || ':' || nodeport as node from citus_shards
+       where table_name = 'accounts'::regclass and shardid = get_shard_id_for_distribution_column('accounts', $1::bigint)`,
+      [shop.id],
+    ),
   )
   return { ...shop, node: rows[0].node }
 }
@@ -94,15 +93,12 @@ async function setAccepting(node: string, isAccepting: boolean): Promise<void> {
   const url = new URL(databaseUrl(clusterUrl, 'postgres'))
   const name = new URL(clusterUrl).pathname.slice(1)
   url.host = node
-  const client = new pg.Client({ connectionString: url.toString() })
-  await client.connect()
-  await client.query(`alter database ${name} allow_connections ${isAccepting}`)
-  if (!isAccepting)
-    await client.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
-      [name],
-    )
-  await client.end()
+  await onOneConnection(url.toString(), async (client) => {
+    await client.query(`alter database ${name} allow_connections ${isAccepting}`)
+    if (isAccepting) return
+    const sessions = 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1'
+    await client.query(sessions, [name])
+  })
 }
 
 t.test('a node that is down stops its own accounts only', async (t) => {
