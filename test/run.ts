@@ -11,7 +11,7 @@ import { findUnroutable } from './helpers/routable.ts'
 
 /** Files that run alone: they start processes, break PostgreSQL or check which modules are loaded. */
 const ownProcess = ['chaos', 'crash', 'fuzz', 'package', 'tracing.test.ts']
-const filesPerProcess = 8
+const filesPerProcess = 16
 
 /**
  * Runs the tests on a new embedded PostgreSQL, or on that of TEST_DATABASE_URL (a superuser, database `postgres`).

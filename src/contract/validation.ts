@@ -1,4 +1,9 @@
-import type { ErrorObject, FuncKeywordDefinition, SchemaValidateFunction } from 'ajv'
+import type {
+  ErrorObject,
+  FuncKeywordDefinition,
+  SchemaValidateFunction,
+  ValidateFunction,
+} from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { isDate, isDecimal, isMoment, isMoney, isTimestamp } from '../lib/formats.ts'
@@ -33,11 +38,20 @@ const rejectRepeated: SchemaValidateFunction = (items: unknown[]) => {
 /** Nothing is coerced. */
 const ajv = createAjv().addSchema(readContract(), 'contract')
 
+const bodies = new Map<string, FindFaults>()
+
+/** Returns the check of an operation's body, compiled on first use. */
+export function bodyCheck(operation: Operation): FindFaults {
+  const check = bodies.get(operation.id) ?? compileBody(operation)
+  bodies.set(operation.id, check)
+  return check
+}
+
 /**
- * Compiles the validator of an operation's body from the contract, because the route's copy has resolved references and
- * so has lost the defaults beside them. All media types of a body have the same schema.
+ * Compiles the contract's schema, because the route's copy has resolved references and so has lost the defaults beside
+ * them. All media types of a body have the same schema.
  */
-export function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Operation): FindFaults {
+function compileBody({ path, method, mediaTypes: [mediaType = ''] }: Operation): FindFaults {
   const pointer = [
     'paths',
     path,
@@ -63,15 +77,17 @@ export type CheckParameters = (
   parameters: Record<string, unknown>,
 ) => true | { error: ErrorObject[] }
 
-/** Compiles the check of path, query or header parameters; header names arrive in lower case. */
+/** Returns the check of path, query or header parameters, compiled on first use; header names arrive in lower case. */
 export function compileParameters(schema: ParameterSchema, httpPart?: string): CheckParameters {
   const properties = Object.entries(schema.properties ?? {}).map(
     ([name, value]) => [httpPart === 'headers' ? name.toLowerCase() : name, value] as const,
   )
-  const validate = ajv.compile({ ...schema, properties: Object.fromEntries(properties) })
+  const compile = () => ajv.compile({ ...schema, properties: Object.fromEntries(properties) })
+  let validate: ValidateFunction | undefined
   const integers = properties.filter(([, { type }]) => type === 'integer').map(([name]) => name)
   return (parameters) => {
     for (const name of integers) readInteger(parameters, name)
+    validate ??= compile()
     if (validate(parameters)) return true
     const isTwice = ({ instancePath }: ErrorObject) =>
       Array.isArray(parameters[instancePath.slice(1)])

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import { type Operation, operations } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
-import type { FindFaults } from '../contract/incremental-validation.ts'
 import { Answer, type Context, type Schemas } from '../contract/operation.ts'
-import { compileBody } from '../contract/validation.ts'
+import { bodyCheck } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { readFile } from '../jobs/file-pieces.ts'
@@ -50,7 +49,7 @@ async function loadFile(
       context,
       progress,
       rejected: undefined,
-      findFaults: findFaultsOf(operation),
+      findFaults: bodyCheck(operation),
       query: queryOf(job),
       mediaType: job.media_type ?? '',
       bytes: readFile(attempt, job, () => progress.rows),
@@ -82,12 +81,4 @@ function findOperation({ operation: id }: JobRow): Operation {
   const operation = operations.find((one) => one.id === id)
   if (!operation) throw new Error(`the contract has no operation ${id}`)
   return operation
-}
-
-const compiled = new Map<string, FindFaults>()
-
-function findFaultsOf(operation: Operation): FindFaults {
-  const findFaults = compiled.get(operation.id) ?? compileBody(operation)
-  compiled.set(operation.id, findFaults)
-  return findFaults
 }

@@ -5,7 +5,7 @@ import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import { countRows } from '../contract/row-slices.ts'
-import { compileBody, compileParameters, type ParameterSchema } from '../contract/validation.ts'
+import { bodyCheck, compileParameters, type ParameterSchema } from '../contract/validation.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { runOperation } from './execute.ts'
 import { giveFile, takeFile } from './file-routes.ts'
@@ -82,7 +82,9 @@ function operationRoute(operation: Operation, services: OperationServices): Part
     return { config: { operation }, handler } as Partial<RouteOptions>
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
-  const findFaults: FindFaults = operation.hasBody ? compileBody(operation) : async () => undefined
+  const findFaults: FindFaults = async (body, take) => {
+    if (operation.hasBody) await bodyCheck(operation)(body, take)
+  }
   const implementation: Implementation = { handler, operation, findFaults }
   return {
     config: { operation, isShed: true },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { operations } from '../../src/contract/document.ts'
-import { compileBody } from '../../src/contract/validation.ts'
+import { bodyCheck } from '../../src/contract/validation.ts'
 import { faultsOf } from '../helpers/faults.ts'
 import { bodyOperations, concretePath } from '../helpers/operations.ts'
 import { aSale } from '../helpers/sales.ts'
@@ -70,7 +70,7 @@ t.test('errors behind those that are listed are counted, each once', async (t) =
 
 t.test('the faults of long rows are not held together, and name their rows', async (t) => {
   const operation = operations.find(({ id }) => id === 'createPriceLists')
-  const findFaults = compileBody(operation as NonNullable<typeof operation>)
+  const findFaults = bodyCheck(operation as NonNullable<typeof operation>)
   const list = (_: unknown, index: number) => ({
     name: `${index}`,
     valid_from: '2026-01-01',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { childEnvironment } from './process.ts'
+import { childEnvironment, withoutLoader } from './process.ts'
 
 const bin = join(import.meta.dirname, '../../bin/pricewell.js')
 
@@ -35,7 +35,7 @@ export function commandLine(t: Test, settings: Record<string, string> = {}): Com
   t.teardown(() => rmSync(home, { recursive: true }))
   const env = childEnvironment({ HOME: home, ...settings })
   const start = async (input: string, command: string, ...args: string[]): Promise<Ended> => {
-    const child = spawn(command, args, { cwd: home, env })
+    const child = spawn('env', withoutLoader(command, args), { cwd: home, env })
     child.stdin.on('error', () => undefined).end(input)
     const code = new Promise<number | null>((resolve) => child.on('exit', resolve))
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -52,7 +52,8 @@ export function commandLine(t: Test, settings: Record<string, string> = {}): Com
   const onTerminal = (args: string[]) => {
     const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
     const terminal = { cwd: home, env: { TERM: 'xterm', ...env } }
-    const child = spawn('script', ['-qefc', command, '/dev/null'], terminal)
+    const script = withoutLoader('script', ['-qefc', command, '/dev/null'])
+    const child = spawn('env', script, terminal)
     const code = new Promise<number | null>((resolve) => child.on('exit', resolve))
     const ended = async () => ({ screen: await text(child.stdout), code: await code })
     return { child, ended }
