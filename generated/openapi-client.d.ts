@@ -1208,6 +1208,8 @@ export interface paths {
          * List the rows of a plan
          * @description What would happen to each cell, row or promotion, sorted by code, extensions, dimension and day; promotions by
          *     name. `order=change` puts the largest change first.
+         *
+         *     A file has all rows that match. Its CSV has a column for each input of a reprice, such as `inputs.COMP_MIN`.
          */
         get: operations["listPlanRows"];
         put?: never;
@@ -2264,6 +2266,8 @@ export interface components {
             changed?: number;
             /** @description Cells and rows that stay as they are. */
             unchanged?: number;
+            /** @description Unchanged cells of a reprice for which the formula has no value, a negative one, or one too large for a price. */
+            without_value?: number;
             /** @description Rows added. */
             added?: number;
             /** @description Rows removed. */
@@ -2307,11 +2311,7 @@ export interface components {
             /** @description Name of the promotion. */
             name?: components["schemas"]["Text"];
             action: components["schemas"]["PlanAction"];
-            /**
-             * @description Why nothing happens: it is already so, or the formula has no value, a negative one, or one too large for a price.
-             * @enum {string}
-             */
-            reason?: "unchanged" | "no_value" | "negative" | "too_large";
+            reason?: components["schemas"]["PlanReason"];
             /** @description The price before; null if none was set. */
             old?: number | null;
             /** @description The price after. */
@@ -2342,6 +2342,11 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description Why nothing happens: it is already so, or the formula has no value, a negative one, or one too large for a price.
+         * @enum {string}
+         */
+        PlanReason: "unchanged" | "no_value" | "negative" | "too_large";
         /** @description The promotion before or after; null if there is none. */
         PlannedPromotion: {
             [key: string]: unknown;
@@ -6025,6 +6030,7 @@ export interface operations {
                      *         "rows": 1,
                      *         "changed": 1,
                      *         "unchanged": 0,
+                     *         "without_value": 0,
                      *         "added": 0,
                      *         "removed": 0,
                      *         "increases": 1,
@@ -7899,6 +7905,7 @@ export interface operations {
                      *             "rows": 1,
                      *             "changed": 1,
                      *             "unchanged": 0,
+                     *             "without_value": 0,
                      *             "added": 0,
                      *             "removed": 0,
                      *             "increases": 1,
@@ -8041,10 +8048,17 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
                 limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `true` begins a CSV file with a byte order mark, without which Excel garbles accented letters. Loads skip it.
+                 *     For any other response it gets 400.
+                 */
+                bom?: components["parameters"]["ByteOrderMark"];
                 /** @description Only rows with this action. */
                 action?: components["schemas"]["PlanAction"];
                 /** @description Only rows that violate this guardrail. */
                 violation?: components["schemas"]["GuardrailName"];
+                /** @description Only rows with this reason why nothing happens. */
+                reason?: components["schemas"]["PlanReason"];
                 /** @description The largest absolute `change_percent` first, rows without one last. */
                 order?: "change";
             };
@@ -8060,7 +8074,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of rows. */
+            /** @description One page of rows, or all as a file. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8086,6 +8100,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PlanRowPage"];
+                    /**
+                     * @example code,country,price_dimension,action,reason,old,new,change_percent,margin_before,margin_after,violations
+                     *     85123A,United Kingdom,retail,price,,2.55,2.6,1.960784,50.980392,51.923077,[]
+                     */
+                    "text/csv": components["schemas"]["CsvExport"];
+                    /** @example {"code":"85123A","country":"United Kingdom","price_dimension":"retail","action":"price","old":2.55,"new":2.6,"change_percent":1.960784,"margin_before":50.980392,"margin_after":51.923077,"violations":[]} */
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
             400: components["responses"]["BadRequest"];

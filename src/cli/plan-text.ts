@@ -35,7 +35,8 @@ function figures(summary: Plan['summary']): Facts {
 
 /** Row counts in display order. */
 const counted = [
-  ...(['rows', 'changed', 'unchanged', 'increases', 'decreases', 'added', 'removed'] as const),
+  ...(['rows', 'changed', 'unchanged', 'without_value', 'increases', 'decreases'] as const),
+  ...(['added', 'removed'] as const),
   ...(['created', 'replaced', 'covered_rows'] as const),
 ]
 

@@ -119,9 +119,9 @@ function valueCellOf(value: unknown): string {
 /** A column may be named like an inherited property, such as `toString`, or be a nested key, such as `a.b`. */
 function ownValue(row: object, name: string): unknown {
   if (Object.hasOwn(row, name)) return (row as Record<string, unknown>)[name]
-  const [outer = '', inner] = name.split('.', 2)
-  const value = inner === undefined ? undefined : ownValue(row, outer)
-  return typeof value === 'object' && value !== null ? ownValue(value, inner ?? '') : undefined
+  const [, outer = '', inner = ''] = /^([^.]*)\.(.+)$/s.exec(name) ?? []
+  const value = outer === '' ? undefined : ownValue(row, outer)
+  return typeof value === 'object' && value !== null ? ownValue(value, inner) : undefined
 }
 
 function cellOf(value: unknown): string {

@@ -8,6 +8,7 @@ import { hasPayload, type Operation, readRowSchema } from '../contract/document.
 import type { Export, ExportOperation } from '../contract/export.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
 import type { OperationId } from '../contract/operation.ts'
+import { exportPlanRows } from '../plans/list-plan-rows.ts'
 import { exportPriceListRows } from '../price-lists/export-price-list-rows.ts'
 import { exportDiff } from '../price-lists/history/diff-price-list.ts'
 import { exportRevisions } from '../price-lists/history/list-revisions.ts'
@@ -61,6 +62,7 @@ const exports = {
   listPriceListRows: exportPriceListRows,
   listRevisions: exportRevisions,
   diffPriceList: exportDiff,
+  listPlanRows: exportPlanRows,
   listPromotions: exportPromotions,
   listSales: exportSales,
   listCompetitorPrices: exportCompetitorPrices,

@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import type { PlanRows } from '../../generated/database.d.ts'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import type { Export } from '../contract/export.ts'
+import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
 import { readPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { findPlan, type StoredPlan } from './queries.ts'
@@ -11,45 +12,95 @@ import { findPlan, type StoredPlan } from './queries.ts'
 export const listPlanRows: Handler<'listPlanRows'> = ({ account, params, query, inAccount }) =>
   inAccount(async (trx) => {
     const plan = await findPlan(trx, account, params.id)
-    const columns = await findColumns(trx, account)
-    const dimensions = await dimensionsOf(trx, plan)
-    const { action, violation, order } = query
-    const all = trx
-      .selectFrom('plan_rows')
-      .where('account_id', '=', account)
-      .where('plan_id', '=', plan.id)
-      .$if(action !== undefined, (rows) => rows.where('action', '=', action ?? 'none'))
-      .$if(violation !== undefined, (rows) =>
-        rows.where(sql<boolean>`${violation ?? ''} = any(violations)`),
-      )
-    const byChange = sql`row_number() over (order by abs(change_percent) desc nulls last, place)`
-    const at = order === 'change' ? sql<number>`${byChange}` : sql<number>`place`
-    const numbered = all.selectAll().select(at.as('id'))
-    const { count, rows } = await readPage(trx, { all, rows: numbered, query })
-    const show = rowWriter(plan, dimensions, columns)
+    const shown = await findShown(trx, plan)
+    const all = filtered(trx, plan, query)
+    const { count, rows } = await readPage(trx, { all, rows: numbered(all, query), query })
+    const show = rowWriter(shown)
     return { count, results: rows.map((row) => show(row)) }
   })
 
-async function dimensionsOf(trx: Trx, { account_id, price_list_id }: StoredPlan) {
+/** Exports all rows of a plan that pass the filters, in the order of `listPlanRows`. */
+export const exportPlanRows: Export<'listPlanRows'> = async (trx, { account, params, query }) => {
+  const plan = await findPlan(trx, account, params.id)
+  const shown = await findShown(trx, plan)
+  const show = rowWriter(shown)
+  return {
+    columns: await fileColumns(trx, shown),
+    query: numbered(filtered(trx, plan, query), query).orderBy('id'),
+    rowsOf: (row: Selectable<PlanRows>) => [show(row)],
+  }
+}
+
+type Filters = OperationRequest<'listPlanRows'>['query']
+
+function filtered(trx: Trx, plan: StoredPlan, { action, violation, reason }: Filters) {
+  return trx
+    .selectFrom('plan_rows')
+    .where('account_id', '=', plan.account_id)
+    .where('plan_id', '=', plan.id)
+    .$if(action !== undefined, (rows) => rows.where('action', '=', action ?? 'none'))
+    .$if(reason !== undefined, (rows) => rows.where('reason', '=', reason ?? ''))
+    .$if(violation !== undefined, (rows) =>
+      rows.where(sql<boolean>`${violation ?? ''} = any(violations)`),
+    )
+}
+
+/** Adds `id`, the place of a row in the order. */
+function numbered(rows: ReturnType<typeof filtered>, { order }: Filters) {
+  const byChange = sql`row_number() over (order by abs(change_percent) desc nulls last, place)`
+  const place = order === 'change' ? sql<number>`${byChange}` : sql<number>`place`
+  return rows.selectAll().select(place.as('id'))
+}
+
+/** A plan, and what its rows show of the list and the catalog. */
+interface Shown {
+  plan: StoredPlan
+  columns: Columns
+  dimensions: string[]
+  isCalendar: boolean
+}
+
+async function findShown(trx: Trx, plan: StoredPlan): Promise<Shown> {
+  const { account_id, price_list_id } = plan
+  const columns = await findColumns(trx, account_id)
   const list = await trx
     .selectFrom('price_lists')
-    .select('price_dimensions')
+    .select(['price_dimensions', 'is_calendar'])
     .where('account_id', '=', account_id)
     .where('id', '=', price_list_id)
     .executeTakeFirst()
-  return list?.price_dimensions ?? []
+  const { price_dimensions: dimensions = [], is_calendar: isCalendar = false } = list ?? {}
+  return { plan, columns, dimensions, isCalendar }
 }
 
 const planKeys = [
   ...['action', 'reason', 'old', 'new', 'change_percent', 'margin_before', 'margin_after'],
-  ...['violations', 'inputs'],
+  'violations',
 ]
 
 /** Whether an extension is shown: the keys of a plan's row come before a column of the same name. */
-const isBeside = (name: string) => !planKeys.includes(name)
+const isBeside = (name: string) => name !== 'inputs' && !planKeys.includes(name)
+
+async function fileColumns(trx: Trx, { plan, columns, isCalendar }: Shown): Promise<string[]> {
+  if (plan.operation === 'promotions')
+    return ['name', 'action', 'reason', 'covered_rows', 'before', 'after']
+  return [
+    ...['code', ...columns.extensions.map(({ name }) => name).filter(isBeside)],
+    ...['price_dimension', ...(isCalendar ? ['date'] : [])],
+    ...planKeys,
+    ...(await inputColumns(trx, plan)),
+  ]
+}
+
+/** One column for each input of a reprice: all its rows have the same. */
+async function inputColumns(trx: Trx, plan: StoredPlan): Promise<string[]> {
+  if (plan.operation !== 'reprice') return []
+  const [row] = await filtered(trx, plan, {}).select('inputs').orderBy('place').limit(1).execute()
+  return Object.keys(row?.inputs ?? {}).map((name) => `inputs.${name}`)
+}
 
 /** Price rows always carry their numbers, even null ones; other rows have none. */
-function rowWriter({ operation }: StoredPlan, dimensions: string[], columns: Columns) {
+function rowWriter({ plan: { operation }, dimensions, columns }: Shown) {
   return (row: Selectable<PlanRows>): Schemas['PlanRow'] => {
     const { action, reason, violations } = row
     if (operation === 'promotions') {

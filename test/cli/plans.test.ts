@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
@@ -209,4 +209,16 @@ t.test('a job makes a plan of a file, too; bad lines are refused as ever', async
     code: 2,
     stderr: '--plan does not apply to sales.\n',
   })
+})
+
+t.test('plan -o writes all rows that match to a file', async (t) => {
+  const { run, plan, home } = await aPricedList(t)
+  const id = await plan({ A: 10, B: 30 })
+  const written = await run('plan', id, '-o', 'changes.csv')
+  t.strictSame([written.code, written.stdout], [0, 'changes.csv: 2 rows.\n'], written.stderr)
+  const [header, first] = readFileSync(join(home, 'changes.csv'), 'utf8').split('\r\n')
+  t.match(header, /^code,country,price_dimension,action,reason,old,new,/)
+  t.match(first, /^B,UK,price,price,,20,30,50,/)
+  await run('plan', id, '--reason', 'unchanged', '-o', 'same.ndjson')
+  t.match(readFileSync(join(home, 'same.ndjson'), 'utf8'), /^\{"code":"A"[^\n]+\n$/)
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 
@@ -48,4 +49,63 @@ t.test('what is wrong with the query is said', async (t) => {
   for (const query of ['action=set', 'violation=x', 'order=code', 'foo=1'])
     t.equal((await shop.get(`/api/v1/plans/${id}/rows/?${query}`)).status, 400, query)
   expectProblem(t, await shop.get('/api/v1/plans/999999999/rows/'), 404, 'not-found', 'id')
+})
+
+t.test('rows are filtered by the reason why nothing happens', async (t) => {
+  const { shop, plan } = await aPricedList(t, service)
+  const { id } = (await plan({ B: 15, A: 10 })).body
+  const rows = async (query: string) => (await shop.get(`/api/v1/plans/${id}/rows/?${query}`)).body
+  t.match(await rows('reason=unchanged'), { count: 1, results: [{ code: 'A' }] })
+  t.match(await rows('reason=no_value'), { count: 0, results: [] })
+})
+
+t.test(
+  'a file has all rows that match, in their order, with a column for each input',
+  async (t) => {
+    const costs = [{ name: 'e.g. freight' }]
+    const rows = ['A', 'B', 'C'].map((code) => ({ code, 'e.g. freight': 2 }))
+    const shop = await aShopOf(t, service, { costs }, rows)
+    await aList(shop, { name: 'L' })
+    await addProducts(
+      shop,
+      'L',
+      rows.map(({ code }) => ({ code })),
+    )
+    await setPrices(shop, 'L', [
+      { code: 'A', price: 10 },
+      { code: 'B', price: 20 },
+    ])
+    const formula = '= IF(Price > 0, Price + "e.g. freight", 1 / 0)'
+    const { body } = await shop.post('/api/v1/prices/reprice/', { price_list_name: 'L', formula })
+    const file = async (query: string, accept: string) => {
+      const path = `/api/v1/plans/${body.id}/rows/?${query}`
+      return (await shop.send('GET', path, undefined, { accept })).body.split(/\r?\n/)
+    }
+    t.strictSame(await file('order=change&bom=true', 'text/csv'), [
+      '\ufeffcode,price_dimension,action,reason,old,new,change_percent,margin_before,margin_after,violations,inputs.Price,inputs.e.g. freight',
+      'A,price,price,,10,12,20,80,83.333333,[],10,2',
+      'B,price,price,,20,22,10,90,90.909091,[],20,2',
+      'C,price,none,no_value,,,,,,[],0,2',
+      '',
+    ])
+    const [line] = await file('reason=no_value', 'application/x-ndjson')
+    t.match(JSON.parse(line ?? ''), {
+      ...{ code: 'C', action: 'none', new: null },
+      inputs: { Price: 0, 'e.g. freight': 2 },
+    })
+  },
+)
+
+t.test('a file of promotions has what they were and will be', async (t) => {
+  const { shop } = await aPricedList(t, service)
+  const promotion = { name: 'Sale', kind: 'percentage', value: 10, price_lists: ['L'] }
+  const days = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
+  const { body } = await shop.post('/api/v1/promotions/bulk_create_or_update/?plan=true', [
+    { ...promotion, ...days },
+  ])
+  const path = `/api/v1/plans/${body.id}/rows/`
+  const csv = await shop.send('GET', path, undefined, { accept: 'text/csv' })
+  const [header, row] = csv.body.split('\r\n')
+  t.equal(header, 'name,action,reason,covered_rows,before,after')
+  t.match(row, /^Sale,create,,3,,"\{/)
 })

@@ -87,12 +87,17 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): F
   return isNdjson ? 'ndjson' : 'csv'
 }
 
-/** What to export: its display name, where it is read, and from which list and day. */
+/** What to export: its display name, where it is read, and from which list, by name or id, and day. */
 interface Exported {
   name: string
-  collection: { path: (typeof collections)[CollectionKind]['path']; query: object }
-  list: string | undefined
-  date: string | undefined
+  collection: {
+    path: (typeof collections)[CollectionKind]['path'] | '/api/v1/plans/{id}/rows/'
+    query: object
+  }
+  /** The id in the path, else found by the list's name. */
+  id?: number
+  list?: string | undefined
+  date?: string | undefined
   /** Filters the rows. */
   filter?:
     | ((chunks: AsyncIterable<Uint8Array>, format: Format) => AsyncIterable<Uint8Array>)
@@ -102,13 +107,16 @@ interface Exported {
 /** Starts an export; returns its bytes and the number of rows to expect. */
 async function openExport(
   client: PricewellClient,
-  { collection, list, date }: Exported,
+  { collection, id, list, date }: Exported,
   format: Format,
 ): Promise<{ total: number; chunks: AsyncIterable<Uint8Array> }> {
-  const id = list === undefined ? undefined : await findList(client, list)
+  const found = list === undefined ? id : await findList(client, list)
   // All collections have the same types.
   const { path, query } = collection as typeof collections.prices
-  const params = { path: { id: id ?? 0 }, query: { ...query, ...(date !== undefined && { date }) } }
+  const params = {
+    path: { id: found ?? 0 },
+    query: { ...query, ...(date !== undefined && { date }) },
+  }
   const counted = { ...params, query: { ...params.query, limit: 1 } }
   const { count } = (await client.GET(path, { params: counted })).data
   const headers = { accept: `${mediaTypes[format]}, application/problem+json;q=0.5` }

@@ -5,7 +5,7 @@ import { answer, type Program } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
-import { findList } from './export.ts'
+import { findList, writeExport } from './export.ts'
 import { idShownBy } from './jobs.ts'
 import { guardrailNames } from './lists.ts'
 
@@ -13,6 +13,8 @@ const plansShown = 25
 const rowsShown = 50
 
 const statuses = ['open', 'scheduled', 'applied', 'failed', 'discarded', 'expired'] as const
+const reasons = ['unchanged', 'no_value', 'negative', 'too_large'] as const
+const planRowsPath = '/api/v1/plans/{id}/rows/'
 const actions = ['price', 'add', 'remove', 'create', 'replace', 'none'] as const
 
 export function addPlans(program: Program): void {
@@ -71,21 +73,36 @@ export function addPlan(program: Program): void {
     .addOption(
       new Option('--violation <guardrail>', 'only rows that violate it').choices(guardrailNames),
     )
+    .addOption(
+      new Option('--reason <reason>', 'only rows to which nothing happens for it').choices(reasons),
+    )
+    .option('-o, --output <file>', 'writes all rows to this .csv or .ndjson file (also .gz)')
     .addHelpText(
       'after',
-      `\nShows ${rowsShown} rows at most.\n\nExample:\n  pricewell plan 3 --violation max_increase_percent`,
+      `
+Shows ${rowsShown} rows at most; a file has all.
+
+Examples:
+  pricewell plan 3 --violation max_increase_percent
+  pricewell plan 3 -o changes.csv`,
     )
     .action(async (id, _options, command) => {
-      const { action, violation, ...options } = command.optsWithGlobals()
-      const client = openClient(options)
-      const query = {
-        ...{ limit: rowsShown, order: 'change' as const },
+      const { action, violation, reason, ...options } = command.optsWithGlobals()
+      const filters = {
+        ...{ order: 'change' as const },
         ...(action && { action }),
         ...(violation && { violation }),
+        ...(reason && { reason }),
       }
+      if (options.output !== undefined) {
+        const collection = { path: planRowsPath, query: filters } as const
+        return writeExport(options, { name: `plan ${id}`, collection, id })
+      }
+      const client = openClient(options)
+      const query = { ...filters, limit: rowsShown }
       const [plan, { data }] = await Promise.all([
         readPlan(client, id),
-        client.GET('/api/v1/plans/{id}/rows/', { params: { path: { id }, query } }),
+        client.GET(planRowsPath, { params: { path: { id }, query } }),
       ])
       answer(options, { ...plan, rows: data.results }, `${rowsText(data)}\n\n${planText(plan)}`)
     })

@@ -108,6 +108,7 @@ const counts = /** @type {const} */ ({
   increases: 'Rise',
   decreases: 'Fall',
   unchanged: 'Stay',
+  without_value: 'Without a value',
   added: 'Rows come',
   removed: 'Rows leave',
   created: 'New promotions',

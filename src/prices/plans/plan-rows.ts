@@ -45,7 +45,7 @@ export async function makePlan(
 async function storeRows(
   trx: Trx,
   planId: number,
-  { list, rowsOfList }: ListPlan,
+  { list, operation, rowsOfList }: ListPlan,
   rows: RawBuilder<unknown>,
 ): Promise<Schemas['PlanSummary']> {
   await useLargeMemory(trx)
@@ -65,9 +65,9 @@ async function storeRows(
         ${changePercent(sql`old`, sql`new`)}, margin_before, margin_after,
         case when action is null and ${isPriced} then ${violationsOf(list, price)} else '{}' end, inputs
       from (select * from ${withMargins(list, columns, given, rowColumns)} offset 0) as cell
-      returning action, old, new, change_percent, margin_before, margin_after
+      returning action, reason, old, new, change_percent, margin_before, margin_after
     )
-    select ${summaryOf(rowsOfList)} as summary from stored`.execute(trx)
+    select ${summaryOf(operation, rowsOfList)} as summary from stored`.execute(trx)
   return totals[0]?.summary ?? {}
 }
 
@@ -77,7 +77,10 @@ const rowColumns = [
 ]
 
 /** SQL of the summary of the stored rows. */
-function summaryOf(rowsOfList: number | undefined): RawBuilder<unknown> {
+function summaryOf(
+  operation: Schemas['PlanOperation'],
+  rowsOfList: number | undefined,
+): RawBuilder<unknown> {
   const isRemoved = sql`action = 'remove'`
   const untouched =
     rowsOfList === undefined
@@ -90,11 +93,13 @@ function summaryOf(rowsOfList: number | undefined): RawBuilder<unknown> {
     )
   const isRise = sql`action = 'price' and (old is null or new > old)`
   const isFall = sql`action = 'price' and new < old`
+  const withoutValue = sql`'without_value', count(*) filter (where reason <> 'unchanged'),`
   const hasMargins = sql`margin_before is not null and margin_after is not null`
   return sql`json_build_object(
       'rows', count(*) + ${untouched},
       'changed', count(*) filter (where action = 'price'),
       'unchanged', count(*) filter (where action = 'none') + ${untouched},
+      ${operation === 'reprice' ? withoutValue : sql``}
       'added', count(*) filter (where action = 'add'),
       'removed', count(*) filter (where ${isRemoved}),
       'increases', count(*) filter (where ${isRise}), 'decreases', count(*) filter (where ${isFall}),

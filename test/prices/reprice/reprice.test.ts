@@ -107,7 +107,9 @@ t.test('what gets no new price says why', async (t) => {
     ['C', 10],
     ['D', 'no_value'],
   ])
-  t.match(await rows(await plan('= Price - 8')), [
+  const negative = await plan('= Price - 8')
+  t.match(negative.summary, { rows: 4, changed: 2, unchanged: 2, without_value: 2 })
+  t.match(await rows(negative), [
     { new: 2 },
     { new: 12 },
     { action: 'none', reason: 'negative', old: null, new: null, inputs: { Price: 0 } },
