@@ -43,12 +43,14 @@ function changedPrices(
   ) as cell`
 }
 
+/** A row that comes back has its former prices in the history as old; before, its key may have had another, unpriced row. */
 function changedDays(inRevisions: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(
     select revision, change, row_id, dimension, date, old, new
     from (
       select c.revision, c.change, at.row_id, at.dimension, at.month + day.place - 1 as date,
-        c.old_prices[at.place][day.place] as old, c.new_prices[at.place][day.place] as new
+        case when c.change <> 'added' then c.old_prices[at.place][day.place] end as old,
+        case when c.change <> 'removed' then c.new_prices[at.place][day.place] end as new
       from calendar_changes c
       cross join lateral unnest(c.row_ids, c.dimensions, c.months) with ordinality as at (row_id, dimension, month, place)
       cross join generate_series(1, ${sql.lit(daysInMonth)}) as day (place)

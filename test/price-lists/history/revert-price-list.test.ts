@@ -267,3 +267,30 @@ t.test('calls that make no sense are refused', async (t) => {
   const foreign = await other.post(`/api/v1/price_list/${list.id}/revert/`, { to_revision: 0 })
   expectProblem(t, foreign, 404, 'price-list-not-found', 'foreign')
 })
+
+t.test('a day of a restored row was unpriced while another row had its key', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const year = { valid_from: '2026-12-01', valid_to: '2027-12-31', is_calendar: true }
+  const { id } = await aList(shop, { name: 'L', ...year })
+  const day = { ...uk('A'), date: '2026-12-05' }
+  const remove = () =>
+    shop.post('/api/v1/prices/bulk_remove_products/', {
+      ...{ price_list_name: 'L', payload: [uk('A')] },
+    })
+  const revert = async (to_revision: number) =>
+    (await shop.post(`/api/v1/price_list/${id}/revert/`, { to_revision })).body
+  const difference = async (from: number, to: number) =>
+    (await shop.get(`/api/v1/price_list/${id}/diff/?from=${from}&to=${to}`)).body.results
+  await addProducts(shop, 'L', [uk('A')])
+  await setPrices(shop, 'L', [{ ...day, price: 5 }])
+  await remove()
+  await addProducts(shop, 'L', [uk('A')])
+  await remove()
+  t.match(await revert(2), { revision: 6, added: 1 })
+  t.match(await difference(4, 6), [{ change: 'priced', date: '2026-12-05', old: 0, new: 5 }])
+  t.match(await revert(4), { revision: 7, priced: 1 })
+  t.match((await rowsOf(shop, { id }, 'date=2026-12-05'))[0], { prices: { price: 0 } })
+  await revert(6)
+  await remove()
+  t.strictSame(await difference(4, 9), [], 'a day without a price comes and goes unnoticed')
+})
