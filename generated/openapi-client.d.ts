@@ -2620,7 +2620,10 @@ export interface components {
                  * @default 30
                  */
                 days?: number;
-                /** @description The first day of the reduction, at most 400 days ahead; by default the last day on which the price fell. */
+                /**
+                 * @description The first day of the reduction, at most 400 days ahead; by default the last day on which the price fell
+                 *     below one that it is still below.
+                 */
                 before?: components["schemas"]["Date"];
                 /**
                  * @description Counts the days before the first of several falls that follow each other without a rise.

@@ -72,6 +72,21 @@ t.test('a fall that was undone is no reduction; without one it is the day itself
   t.match(await lowest('2026-03-05'), { reduction_from: '2026-03-01', price: 10, days_known: 30 })
 })
 
+t.test('a reduction ends when the price rises, not with that day', async (t) => {
+  const { shop, lowest } = await aListOverTime(t, months)
+  t.match(await lowest('2026-03-09'), { reduction_from: '2026-03-01', price: 10 })
+  t.match(await lowest('2026-03-10'), { reduction_from: '2026-03-10', price: 8 })
+  const today = new Date().toISOString().slice(0, 10)
+  const promotion = { name: 'P', kind: 'fixed_price', value: 4, price_lists: ['L'] }
+  const valid = { valid_from: today, valid_to: today }
+  const put = (change: object) =>
+    shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...promotion, ...valid, ...change }])
+  await put({})
+  t.match(await lowest(today), { reduction_from: today, price: 6 })
+  await put({ value: 12 })
+  t.match(await lowest(today), { reduction_from: '2026-04-01', price: 8 }, 'no longer in force')
+})
+
 t.test('progressive counts before the first of the falls that lead there', async (t) => {
   const steps = { '2026-01-01': 10, '2026-03-01': 9, '2026-03-05': 8, '2026-03-09': 7 }
   const { lowest } = await aListOverTime(t, steps)

@@ -86,6 +86,8 @@ class DailyLows {
   readonly #first: number
   /** NaN if unknown: an array of nothing but numbers allocates no memory for each. */
   readonly #lows: number[]
+  /** The price at the end of the last day, or now; undefined if unknown. */
+  readonly last: number | undefined
 
   constructor(periods: Period[], promotions: FormerPromotion[], { first, last }: Days) {
     this.#first = first
@@ -95,6 +97,7 @@ class DailyLows {
       const to = Math.min(last, Math.ceil(period.to / dayMs) - 1)
       for (let day = from; day <= to; day++) this.#count(period, day, promotions)
     }
+    this.last = lastPrice(periods, promotions, last)
   }
 
   /** Undefined if the row has no known price on that day. */
@@ -128,6 +131,23 @@ class DailyLows {
   }
 }
 
+/** The price in force at the end of a day, or now if the day is not over. */
+function lastPrice(
+  periods: Period[],
+  promotions: FormerPromotion[],
+  day: number,
+): number | undefined {
+  const [begin, end] = [day * dayMs, (day + 1) * dayMs]
+  const held = periods.filter(({ from, to }) => from < end && to > begin)
+  const [{ price, to } = { price: undefined, to: end }] = held.sort((a, b) => b.from - a.from)
+  if (price === undefined) return undefined
+  const moment = Math.min(to, end)
+  const inForce = promotions.filter(
+    (one) => one.from < moment && one.until >= moment && one.validFrom <= day && one.validTo >= day,
+  )
+  return Math.min(price, ...inForce.map((one) => one.reprice(price)))
+}
+
 /** The first and last day, as day numbers. */
 interface Days {
   first: number
@@ -143,7 +163,7 @@ function reductionOf(
   date: number,
   { span, progressive }: { span: number; progressive: boolean },
 ): number | undefined {
-  const present = series.of(date) ?? series.before(date)
+  const present = series.last ?? series.before(date)
   const first = date + 1 - span
   for (let day = date; day >= first; day--) {
     const [price, before] = [series.of(day), series.before(day)]
