@@ -14,9 +14,24 @@ export interface Revisions {
  * (null without a calendar), old and new price (null where none was set).
  */
 export function changedCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
-  const inRevisions = sql`${ofList(list)} and revision > ${revisions.after} and revision <= ${revisions.until}`
-  return list.is_calendar ? changedDays(inRevisions) : changedPrices(list, inRevisions)
+  return list.is_calendar ? changedDays(list, revisions) : changedPrices(list, revisions)
 }
+
+const keyColumns = sql`product_id, code, extensions, extension_key`
+
+/** As `changedCells`, with the product and key of each row: product_id, code, extensions, extension_key. */
+export function keyedCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  if (list.is_calendar) {
+    const key = sql`cross join ${keyOfFormerRow(list, sql`at.row_id`)}`
+    return changedDays(list, revisions, { join: key, columns: sql`, ${keyColumns}` })
+  }
+  return sql`(
+    select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} cross join ${keyOfFormerRow(list, sql`cell.row_id`)}
+  ) as cell`
+}
+
+const inRevisions = (list: PriceList, { after, until }: Revisions) =>
+  sql`${ofList(list)} and revision > ${after} and revision <= ${until}`
 
 /**
  * SQL of the prices of dimension `d.dimension` in `list_changes c`, one row each: reading them one by one would
@@ -27,46 +42,51 @@ export const pricesOf = (column: 'old_prices' | 'new_prices'): RawBuilder<unknow
     (d.dimension - 1) * cardinality(c.row_ids) + 1 : d.dimension * cardinality(c.row_ids)
   ])`
 
-function changedPrices(
-  { price_dimensions }: PriceList,
-  inRevisions: RawBuilder<unknown>,
-): RawBuilder<unknown> {
+function changedPrices(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const dimensions = sql.lit(list.price_dimensions.length)
   return sql`(
     select revision, change, row_id, dimension, null::date as date, old, new
     from (
       select c.revision, c.change, d.dimension, unnest(c.row_ids) as row_id,
         ${pricesOf('old_prices')} as old, ${pricesOf('new_prices')} as new
-      from list_changes c cross join generate_series(1, ${sql.lit(price_dimensions.length)}) as d (dimension)
-      where ${inRevisions}
+      from list_changes c cross join generate_series(1, ${dimensions}) as d (dimension)
+      where ${inRevisions(list, revisions)}
     ) as cell
     where change <> 'priced' or old is distinct from new
   ) as cell`
 }
 
-/** A row that comes back has its former prices in the history as old; before, its key may have had another, unpriced row. */
-function changedDays(inRevisions: RawBuilder<unknown>): RawBuilder<unknown> {
+/**
+ * A row that comes back has its former prices in the history as old; before, its key may have had another, unpriced row.
+ * Prices are unnested: taking each by its place would decompress the array each time. Keys are looked up once a month.
+ */
+function changedDays(
+  list: PriceList,
+  revisions: Revisions,
+  key = { join: sql``, columns: sql`` },
+): RawBuilder<unknown> {
   return sql`(
-    select revision, change, row_id, dimension, date, old, new
+    select revision, change, row_id${key.columns}, dimension, month + day - 1 as date,
+      case when change <> 'added' then old end as old, case when change <> 'removed' then new end as new
     from (
-      select c.revision, c.change, at.row_id, at.dimension, at.month + day.place - 1 as date,
-        case when c.change <> 'added' then c.old_prices[at.place][day.place] end as old,
-        case when c.change <> 'removed' then c.new_prices[at.place][day.place] end as new
-      from calendar_changes c
-      cross join lateral unnest(c.row_ids, c.dimensions, c.months) with ordinality as at (row_id, dimension, month, place)
-      cross join generate_series(1, ${sql.lit(daysInMonth)}) as day (place)
-      where ${inRevisions}
+      select revision, change, row_id${key.columns}, dimension, month, generate_series(1, ${sql.lit(daysInMonth)}) as day,
+        unnest(at.old_prices[place:place]) as old, unnest(at.new_prices[place:place]) as new
+      from (
+        select revision, change, unnest(row_ids) as row_id, unnest(dimensions) as dimension, unnest(months) as month,
+          generate_subscripts(row_ids, 1) as place, old_prices, new_prices
+        from calendar_changes where ${inRevisions(list, revisions)}
+      ) as at ${key.join}
     ) as cell
     where case change when 'added' then new is not null when 'removed' then old is not null else old is distinct from new end
   ) as cell`
 }
 
-/** SQL of a FROM item `r` with the product and key of the row `cell.row_id`, which the list has or had. */
-export function keyOfCell(list: PriceList): RawBuilder<unknown> {
-  const columns = sql`product_id, code, extensions, extension_key`
+/** SQL of a FROM item `r` with the product and key of a row that the list has or had. */
+export function keyOfFormerRow(list: PriceList, rowId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`lateral (
-    select ${columns} from price_list_rows where ${ofList(list)} and id = cell.row_id
+    select ${keyColumns} from price_list_rows where ${ofList(list)} and id = ${rowId}
     union all
-    select ${columns} from removed_rows where ${ofList(list)} and row_id = cell.row_id
+    select ${keyColumns} from removed_rows where ${ofList(list)} and row_id = ${rowId}
     limit 1
   ) as r`
 }

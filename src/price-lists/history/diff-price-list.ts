@@ -14,7 +14,7 @@ import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../queries.ts'
-import { changedCells, keyOfCell, type Revisions } from './changed-cells.ts'
+import { changedCells, keyedCells, keyOfFormerRow, type Revisions } from './changed-cells.ts'
 import { findMoment } from './moments.ts'
 import { revisionHeader } from './record-revision.ts'
 
@@ -145,16 +145,16 @@ const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
 
 /** `differentCells` if no row was added or removed: needs a quarter of the lookups. */
 function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const key = sql`product_id, code, extension_key, extensions`
+  const cells = list.is_calendar
+    ? sql`select row_id, ${key}, dimension, date, ${ends} from ${keyedCells(list, revisions)}
+        group by row_id, ${key}, dimension, date`
+    : sql`select row_id, dimension, date, ${ends} from ${changedCells(list, revisions)} group by row_id, dimension, date`
+  const keys = list.is_calendar ? sql`` : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
   return sql`(
-    select cell.row_id as pk, r.product_id, r.code, r.extension_key, r.extensions, cell.dimension, cell.date,
-      cell.first_old as old, cell.last_new as new, true as was, true as is_now
-    from (
-      select cell.row_id, cell.dimension, cell.date, ${ends}
-      from ${changedCells(list, revisions)}
-      group by cell.row_id, cell.dimension, cell.date
-    ) as cell
-    cross join ${keyOfCell(list)}
-    where cell.first_old is distinct from cell.last_new
+    select row_id as pk, ${key}, dimension, date, first_old as old, last_new as new, true as was, true as is_now
+    from (${cells}) as cell ${keys}
+    where first_old is distinct from last_new
   ) as cell`
 }
 
@@ -165,9 +165,9 @@ function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
     select row.pk, row.product_id, cell.code, cell.extension_key, cell.extensions, cell.dimension, cell.date,
       cell.first_old as old, cell.last_new as new, row.was, row.is_now
     from (
-      select r.code, r.extension_key, r.extensions, cell.dimension, cell.date, ${ends}
-      from ${changedCells(list, revisions)} cross join ${keyOfCell(list)}
-      group by r.code, r.extension_key, r.extensions, cell.dimension, cell.date
+      select code, extension_key, extensions, dimension, date, ${ends}
+      from ${keyedCells(list, revisions)}
+      group by code, extension_key, extensions, dimension, date
     ) as cell
     cross join lateral (
       select bool_or(${isIn(after)}) as was, bool_or(${isIn(until)}) as is_now,

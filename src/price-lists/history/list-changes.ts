@@ -15,7 +15,7 @@ import type { Trx } from '../../database/pool.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
 import { ofList } from '../publication.ts'
 import { findPriceList, type PriceList } from '../queries.ts'
-import { changedCells, keyOfCell } from './changed-cells.ts'
+import { keyedCells } from './changed-cells.ts'
 import { changePercent, type StoredCell, shownCell } from './diff-price-list.ts'
 import { historyNotKept } from './moments.ts'
 
@@ -165,10 +165,10 @@ function findCells(
   const statement = sql<FoundCell>`
     select cell.*, v.at, ${changePercent(sql`cell.old`, sql`cell.new`)} as change_percent
     from (
-      select cell.revision, cell.row_id as pk, r.product_id, r.code, r.extensions, cell.dimension, cell.date, cell.change,
+      select cell.revision, cell.row_id as pk, product_id, code, extensions, cell.dimension, cell.date, cell.change,
         case when cell.change <> 'added' then coalesce(cell.old, 0) end as old,
         case when cell.change <> 'removed' then coalesce(cell.new, 0) end as new
-      from ${changedCells(list, revisions)} cross join ${keyOfCell(list)}
+      from ${keyedCells(list, revisions)}
     ) as cell
     join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = cell.revision
     order by cell.revision, ${keyOrder(columns)}, dimension, date offset ${place.read} limit ${limit + 1}`

@@ -3,7 +3,7 @@ import type { Columns } from '../../catalog/columns.ts'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { matchingProducts } from '../../price-lists/catalog-difference.ts'
-import { keyOfCell, type Revisions } from '../../price-lists/history/changed-cells.ts'
+import { keyOfFormerRow, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -110,6 +110,6 @@ export async function planRevert(
       union all
       select null, cell.row_id, r.product_id, r.code, r.extensions, r.extension_key, null, null,
         case cell.move when 'leave' then 'remove' else 'add' end, null, null, null, null, null
-      from pg_temp.undone_rows cell cross join ${keyOfCell(list)} where cell.conflict is null`,
+      from pg_temp.undone_rows cell cross join ${keyOfFormerRow(list, sql`cell.row_id`)} where cell.conflict is null`,
   )
 }

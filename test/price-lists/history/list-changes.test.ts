@@ -180,3 +180,26 @@ t.test('20 reads of an account wait, one more is refused', async (t) => {
   for (const { body } of await Promise.all(waiting)) t.equal(body.revision, 2)
   t.equal((await changes('after=2&wait=1')).status, 200, 'their places are free again')
 })
+
+t.test('a page of a revision that set a hundred thousand days is not too costly', async (t) => {
+  const codes = Array.from({ length: 290 }, (_, index) => `P${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const year = { valid_from: '2026-01-01', valid_to: '2026-12-31', is_calendar: true }
+  const { id } = await aList(shop, { name: 'L', ...year })
+  await addProducts(
+    shop,
+    'L',
+    codes.map((code) => ({ code, country: 'UK' })),
+  )
+  const days = Array.from({ length: 365 }, (_, day) =>
+    new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10),
+  )
+  const lines = codes.flatMap((code) => days.map((day) => `${code},UK,${day},5`))
+  const file = ['code,country,date,price', ...lines].join('\n')
+  const path = '/api/v1/prices/bulk_update_prices/?price_list_name=L'
+  await shop.send('POST', path, file, { 'content-type': 'text/csv' })
+  const changes = (await shop.get(`/api/v1/price_list/${id}/changes/?after=1&limit=2`)).body
+  t.match(changes, { results: [{ date: '2026-01-01' }, { date: '2026-01-02' }], has_more: true })
+  const diff = (await shop.get(`/api/v1/price_list/${id}/diff/?from=1&limit=1`)).body
+  t.match(diff, { count: 105_850, results: [{ code: 'P0', change: 'priced', new: 5 }] })
+})
