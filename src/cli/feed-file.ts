@@ -30,8 +30,8 @@ export interface CsvShape {
   columns: ReadonlyMap<string, string>
   /** The user's names of columns to leave out. */
   without: readonly string[]
-  /** Whether a column of the service holds decimals, which the file writes with a comma. */
-  isDecimal?: ((column: string) => boolean) | undefined
+  /** Whether a column of the service holds numbers, which the file writes with a decimal comma. */
+  isNumeric?: ((column: string) => boolean) | undefined
 }
 
 /** CSV in the format that the service accepts. */

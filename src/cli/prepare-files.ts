@@ -45,18 +45,22 @@ async function shapedFiles(
   const { delimiter = ',', decimalComma, column: columns = new Map(), without = [] } = options
   if (delimiter === ',' && !decimalComma && columns.size === 0 && without.length === 0) return files
   const { reshaped } = await import('./reshape.ts')
-  const isDecimal = decimalComma && (await decimalColumns(kind, options))
-  return files.map((file) => reshaped(file, { delimiter, columns, without, isDecimal }))
+  const isNumeric = decimalComma && (await numericColumns(kind, options))
+  return files.map((file) => reshaped(file, { delimiter, columns, without, isNumeric }))
 }
 
-/** Returns which columns hold decimals: those of the contract, and the account's numbers and costs. */
-async function decimalColumns(
+/** Returns which columns hold numbers: decimals of the contract, and the account's numbers and costs. */
+async function numericColumns(
   kind: FeedKind,
   options: Shared,
-): Promise<NonNullable<CsvShape['isDecimal']>> {
+): Promise<NonNullable<CsvShape['isNumeric']>> {
   const { data } = await openClient(options).GET('/api/v1/product_catalog/schema/')
-  const numbers = [...data.attributes, ...data.extensions].filter(({ type }) => type === 'number')
-  const own = new Set([...numbers, ...data.costs].map(({ name }) => name))
+  const numbers = [...data.attributes, ...data.extensions].filter(({ type }) =>
+    ['number', 'integer'].includes(type),
+  )
+  const own = new Set(
+    [...numbers, ...data.costs].flatMap(({ name }) => [name, `price_line.${name}`]),
+  )
   const isOfContract = (column: string) =>
     feeds[kind].decimals.some((name) =>
       name.endsWith('.') ? column.startsWith(name) : column === name,

@@ -80,15 +80,15 @@ function withPoints(
   name: string,
   { fields, line }: CsvRecord,
   header: string[] | undefined,
-  { isDecimal }: CsvShape,
+  { isNumeric }: CsvShape,
 ): string[] {
-  if (!isDecimal) return fields
+  if (!isNumeric) return fields
   return fields.map((cell, index) => {
     const column = header?.[index]
-    if (column === undefined || !isDecimal(column)) return cell
+    if (column === undefined || !isNumeric(column)) return cell
     if (/^[+-]?[\d.]*\.\d+$/.test(cell))
       throw new UsageFault(
-        `${name}: line ${line}, ${column}: ${cell} may be a decimal or thousands. With --decimal-comma write 1234,50 or 1.234,50. Nothing was loaded.`,
+        `${name}: line ${line}, ${column}: ${cell} may be a decimal or thousands. With --decimal-comma write 1234 or 1.234,50. Nothing was loaded.`,
       )
     return cell.replace(withComma, (_, sign, whole, decimals) => {
       return `${sign}${whole.replaceAll('.', '')}.${decimals}`

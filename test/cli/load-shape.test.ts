@@ -6,7 +6,7 @@ import { commandLine } from '../helpers/command-line.ts'
 import { salesOf } from '../helpers/sales.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
@@ -52,6 +52,48 @@ t.test('numbers and costs of the account have decimals, too; texts stay as they 
   t.match(await rowsOf(shop, list), [{ prices: { price: 3.75 } }])
 })
 
+const germanNumbers = ['--delimiter', ';', '--decimal-comma']
+
+t.test('thousands in whole-number columns are never read as units', async (t) => {
+  const columns = {
+    extensions: [{ name: 'size', type: 'integer' }],
+    attributes: [{ name: 'pack', type: 'integer' }],
+  }
+  const shop = await aShopOf(t, service, columns, [{ code: 'B', size: 1 }])
+  await shop.post('/api/v1/competitor_prices/schema/create_schema/', {
+    attributes_config: ['size'],
+  })
+  await aList(shop, { name: 'L' })
+  const { run } = userOf(t, shop, {
+    'size.csv': 'code;size;pack\nA;1.000;12\n',
+    'pack.csv': 'code;size;pack\nA;1000;12.000\n',
+    'competitors.csv': 'size;competitor_name;competitor_price\n1.000;Lantern;2,5\n',
+    'prices.csv': 'code;size;price\nB;1.000;2,5\n',
+    'good.csv': 'code;size;pack\nA;1,0;12.000,0\n',
+  })
+  const load = (...args: string[]) => run('load', ...args, ...germanNumbers)
+  for (const args of [
+    ['products', 'size.csv'],
+    ['products', 'pack.csv'],
+    ['competitor-prices', 'competitors.csv'],
+    ['prices', 'prices.csv', '--list', 'L'],
+  ])
+    t.match(await load(...args), { code: 2, stderr: /000 may be a decimal or thousands\. / })
+  t.equal((await load('products', 'good.csv')).code, 0)
+  const { body } = await shop.get('/api/v1/product_catalog/?code=A')
+  t.match(body.results, [{ size: 1, pack: 12_000 }])
+})
+
+t.test('numbers in the price line of an agreement have decimals, too', async (t) => {
+  const columns = { extensions: [{ name: 'size', type: 'number' }] }
+  const shop = await aShopOf(t, service, columns, [{ code: 'A', size: 1.5 }])
+  const header = 'name;client_code;price_list_code;price_line.size;prices.price\n'
+  const { run } = userOf(t, shop, { 'a.csv': `${header}Deal;C;L;1,5;2,25\n` })
+  t.equal((await run('load', 'agreements', 'a.csv', ...germanNumbers)).code, 0)
+  const { body } = await shop.get('/api/v1/agreement/')
+  t.match(body.results, [{ price_line: { size: '1.5' }, prices: { price: 2.25 } }])
+})
+
 t.test("errors name the user's column and line, and show the cell", async (t) => {
   const account = await service.newAccount(t)
   const file = `${german}T1;"A\r\nB";UK;1;2;\r\n\r\nT2;;UK;many;3,5;EUR\r\n`
@@ -80,7 +122,7 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
     [
       'a.csv',
       2,
-      /^a\.csv: line 2, revenue: 1\.234 may be a decimal or thousands\. With --decimal-comma write 1234,50 or 1\.234,50\. Nothing was loaded\.\n/,
+      /^a\.csv: line 2, revenue: 1\.234 may be a decimal or thousands\. With --decimal-comma write 1234 or 1\.234,50\. Nothing was loaded\.\n/,
     ],
     ['b.csv', 1, /^b\.csv: Line 3 has something between a closing quote and the next comma\./],
     ['c.csv', 2, /^c\.csv has no column "Beleg"; it has: transaction_id, code\.\n/],
