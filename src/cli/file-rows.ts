@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import { isEmpty } from '../feeds/csv.ts'
 import { csvLine } from '../feeds/csv-cell.ts'
+import { filledLines } from '../feeds/ndjson.ts'
+import { textBlocks } from '../feeds/text-blocks.ts'
 import type { CsvShape } from './feed-file.ts'
-import { recordsOf } from './reshape.ts'
+import { asAnswered, recordsOf } from './reshape.ts'
 
 /** Returns the text of a field in a row; `prices/retail` is `retail` in `prices`. */
 export type CellOf = (field: string) => string | undefined
@@ -32,17 +32,22 @@ export async function* csvRows(
   }
 }
 
-/** The lines of an NDJSON file, numbered from 1. */
+/** The lines of an NDJSON file that are not empty. Throws `Problem` with the line. */
 export async function* ndjsonRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
-  let line = 0
-  for await (const text of createInterface({ input: Readable.from(chunks) })) {
-    line++
-    const cellOf: CellOf = (field) => {
-      const value = field.split('/').reduce((at, key) => at?.[key], readLine(text))
-      return typeof value === 'string' ? value : JSON.stringify(value)
-    }
-    yield { line, text: `${text}\n`, cellOf }
+  try {
+    for await (const block of textBlocks(chunks))
+      for (const { bytes, line } of filledLines(block)) yield ndjsonRow(bytes.toString(), line)
+  } catch (error) {
+    throw asAnswered(error)
   }
+}
+
+function ndjsonRow(text: string, line: number): FileRow {
+  const cellOf: CellOf = (field) => {
+    const value = field.split('/').reduce((at, key) => at?.[key], readLine(text))
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  return { line, text: `${text}\n`, cellOf }
 }
 
 /** The row of a line, its numbers as written (since Node 21); undefined if the line is not JSON. */
@@ -50,7 +55,7 @@ function readLine(text: string) {
   const asWritten = (_: string, value: unknown, context?: { source?: string }) =>
     typeof value === 'number' ? (context?.source ?? value) : value
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''), asWritten)
+    return JSON.parse(text, asWritten)
   } catch {
     return undefined
   }

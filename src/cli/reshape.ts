@@ -55,12 +55,17 @@ export async function* recordsOf(
   try {
     yield* csvRecords(textBlocks(chunks), {}, delimiter)
   } catch (error) {
-    throw error instanceof ServiceProblem ? asAnswered(error) : error
+    throw asAnswered(error)
   }
 }
 
-/** The problem that the service would have returned. */
-function asAnswered({ message: detail, options: { errors = [] } }: ServiceProblem): Problem {
+/** The problem that the service would have returned, or another error as it is. */
+export function asAnswered(error: unknown): unknown {
+  if (!(error instanceof ServiceProblem)) return error
+  const {
+    message: detail,
+    options: { errors = [] },
+  } = error
   const title = 'The file cannot be read'
   return new Problem({ type: 'malformed-file', title, status: 400, detail, instance: '', errors })
 }

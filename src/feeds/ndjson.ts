@@ -13,14 +13,17 @@ async function* inBatches(
 ): AsyncGenerator<FileRow[]> {
   const batch = new RowBatch()
   for await (const block of blocks) {
-    for (const { bytes, line } of linesOf(block))
+    for (const { bytes, line } of filledLines(block))
       if (batch.add(readLine(bytes, line, ignored))) yield batch.take()
   }
   if (batch.rows.length > 0) yield batch.take()
 }
 
 /** The lines that are not empty. JSON strings contain no raw CR or LF. */
-function* linesOf({ bytes, line: first }: TextBlock): Generator<{ bytes: Buffer; line: number }> {
+export function* filledLines({
+  bytes,
+  line: first,
+}: TextBlock): Generator<{ bytes: Buffer; line: number }> {
   let start = 0
   let line = first
   for (let index = 0; index <= bytes.length; index++) {

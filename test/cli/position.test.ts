@@ -99,3 +99,23 @@ t.test('only prices far above the cheapest competitor, with a margin over a limi
   t.strictSame(await codesOf('--margin-above', '20'), ['D'], 'C earns 1 of 6')
   t.match(await run('position', 'P', '--above', 'much'), { code: 2, stderr: /Must be a number/ })
 })
+
+t.test('rows whose texts hold U+2028 or U+2029 are kept', async (t) => {
+  const { run } = commandLine(t, {
+    PRICEWELL_URL: service.app.listeningOrigin,
+    PRICEWELL_TOKEN: shop.token,
+  })
+  const rows = ['a\u2028b', 'a\u2029é'].map((country) => ({ code: 'S', country, purchase: 1 }))
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', rows)
+  await aList(shop, { name: 'S', margin_formula: '= (Price - D) / Price * 100' })
+  const keys = rows.map(({ code, country }) => ({ code, country }))
+  await addProducts(shop, 'S', keys)
+  const prices = keys.map((key) => ({ ...key, price: 11 }))
+  await setPrices(shop, 'S', prices)
+  const { stdout } = await run('position', 'S', '--margin-above', '20', '--json')
+  const lines = stdout.split('\n').slice(0, -1)
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    keys,
+  )
+})
