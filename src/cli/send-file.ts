@@ -205,16 +205,18 @@ function refusal({ errors, progress: { error: count } }: Job): Problem | undefin
   const rows = errors.flatMap(({ pointer, ...error }) =>
     pointer === undefined ? [] : { ...error, pointer },
   )
-  const [tooLarge] = errors.filter(({ code }) => code === 'payload-too-large')
-  if (rows.length === 0 && !tooLarge) return undefined
+  // A refusal that is more than its rows comes first: of a guardrail, or because rows are stale.
+  const whole = errors.find(({ pointer }) => pointer === undefined)
+  if (rows.length === 0 && whole?.code !== 'payload-too-large') return undefined
   return new Problem({
-    type: tooLarge ? 'payload-too-large' : 'invalid-request',
+    type: (whole?.code ?? 'invalid-request') as Problem['type'],
     title: 'The file was refused',
-    status: tooLarge ? 413 : 400,
+    status: whole ? (statuses[whole.code] ?? 409) : 400,
     instance: '',
     error_count: count,
-    detail:
-      tooLarge?.message ?? `${count} ${count === 1 ? 'error' : 'errors'}. Nothing was written.`,
+    detail: whole?.message ?? `${count} ${count === 1 ? 'error' : 'errors'}. Nothing was written.`,
     errors: rows as Problem['errors'],
   })
 }
+
+const statuses: Record<string, number> = { 'payload-too-large': 413, 'guardrail-violated': 422 }

@@ -193,13 +193,15 @@ t.test(
       'new.csv': 'code,country,price\nA,UK,7\n',
     }
     const { run, read } = userOf(t, shop, files)
-    const { code, stderr } = await run('load', 'prices', '--list', 'L', ...Object.keys(files))
-    t.equal(code, 1)
-    t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\nUse --override /)
-    t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: .*\nUse --skip-stale /)
-    t.match(stderr, /\nRefused: 2 of 4 files\.\n$/)
-    t.equal((await rowsOf(shop, list))[0].prices.price, 7)
     const prices = ['load', 'prices', '--list', 'L']
+    for (const flags of [[], ['--job']]) {
+      const { code, stderr } = await run(...prices, ...Object.keys(files), ...flags)
+      t.equal(code, 1)
+      t.match(stderr, /^high\.csv: 1 violation .*\n {2}line 2: .* above 10\nUse --override /)
+      t.match(stderr, /\nold\.csv: 1 row .*\n {2}line 2: .*\nUse --skip-stale /)
+      t.match(stderr, /\nRefused: 2 of 4 files\.\n$/)
+    }
+    t.equal((await rowsOf(shop, list))[0].prices.price, 7)
     t.equal((await run(...prices, 'high.csv', '--rejects', 'r.csv')).code, 1)
     t.match(read('r.csv'), /^code,country,price,error\r?\nA,UK,99,.* is above 10\r?\n$/)
     const forced = ['--override', 'agreed', '--note', 'Größe']
