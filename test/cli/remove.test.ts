@@ -53,7 +53,12 @@ t.test('removes the products of a file', async (t) => {
   t.match(stdout, /^2 rows removed from L\.\n$/)
   t.strictSame(await left(), ['A FR', 'B UK'])
   writeFileSync(join(home, 'bad.csv'), 'code,country\nA,\n')
-  t.match(await run('remove', 'L', '--file', 'bad.csv'), { code: 1, stderr: /country/ })
+  const bad = 'bad.csv: 1 error. Nothing was written.\n  line 2, country: is required\n'
+  t.match(await run('remove', 'L', '--file', 'bad.csv'), {
+    ...{ code: 1, stdout: '', stderr: `${bad}bad.csv was refused.\n` },
+  })
+  const told = await run('remove', 'L', '--file', 'bad.csv', '--json')
+  t.match(JSON.parse(told.stdout), { file: 'bad.csv', errors: [{ line: 2, field: 'country' }] })
 })
 
 t.test('--plan shows what would leave, and apply removes it', async (t) => {
@@ -73,10 +78,14 @@ t.test('--plan shows what would leave, and apply removes it', async (t) => {
 })
 
 t.test('a guardrail refuses it, and --override lets it pass', async (t) => {
-  const { run, left } = await aFilledList(t, ['A', 'B'], {
+  const { run, left, home } = await aFilledList(t, ['A', 'B'], {
     guardrails: { max_removed_percent: 10 },
   })
   t.match(await run('remove', 'L', 'A'), { code: 1, stderr: /removes more than 10 percent/ })
+  writeFileSync(join(home, 'gone.csv'), 'code,country\nA,UK\nA,FR\n')
+  t.match(await run('remove', 'L', '--file', 'gone.csv'), {
+    ...{ code: 1, stderr: /than 10 percent.*\nUse --override '<reason>' / },
+  })
   t.match(await run('remove', 'L', 'A', '--override', 'agreed'), { code: 0 })
   t.equal((await left()).length, 2)
 })

@@ -1,5 +1,5 @@
 import { Argument, Option } from '@commander-js/extra-typings'
-import { Problem, type Schemas } from '../../client/index.ts'
+import type { Schemas } from '../../client/index.ts'
 import type { BadCell } from '../bad-cells.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { Failed } from '../faults.ts'
@@ -9,8 +9,9 @@ import { type LoadOptions, rejectMisuse } from '../load-options.ts'
 import { planText } from '../plan-text.ts'
 import { character, oneColumn, prepareFiles, wholeNumber } from '../prepare-files.ts'
 import { answer, type Program } from '../program.ts'
+import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
-import { firstLines, number, paint, printable, rowCount, startBar } from '../terminal.ts'
+import { number, rowCount, startBar } from '../terminal.ts'
 import { oneMore } from './reprice.ts'
 
 export function addLoad(program: Program): void {
@@ -91,7 +92,13 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     const rejects = hasRows ? options.rejects : undefined
     const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)
     if (loaded) tellLoaded(load, loaded, startedAt, options)
-    else await tellRefused(load, error, rejects, options)
+    else
+      await tellRefused(file, error, options, (errors) => [
+        ...(rejects && rejects !== '-'
+          ? [`${rejects} has the rejected rows, each with its error.`]
+          : []),
+        ...advice(error.type, errors),
+      ])
     return loaded !== undefined
   }
 }
@@ -111,37 +118,10 @@ function tellLoaded(
   answer(options, told, describeLoaded(file.name, loaded, seconds))
 }
 
-async function tellRefused(
-  load: Load,
-  problem: Problem,
-  rejects: string | undefined,
-  options: LoadOptions,
-): Promise<void> {
-  const { type, detail, errorCount: error_count } = problem
-  const file = load.file.name
-  const { withCells } = await import('../bad-cells.ts')
-  const errors = await withCells(load.file, problem.errors)
-  if (options.json) answer(options, { file, type, detail, error_count, errors }, '')
-  else
-    console.error(describeRefused(file, { type, detail, errors, errorCount: error_count }, rejects))
-}
-
-/** Whether the error is about this file only. */
-function isOfFile(error: unknown): error is Problem {
-  const types = [
-    ...['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large'],
-    ...['stale-rows', 'guardrail-violated'],
-  ]
-  return error instanceof Problem && types.includes(error.type)
-}
-
 function speed(bytes: number, startedAt: number): string {
   const megabytes = bytes / 1024 / 1024
   return `  ${(megabytes / ((Date.now() - startedAt) / 1000)).toFixed(1)} MB/s`
 }
-
-/** The most bad rows shown to people. */
-const shownMax = 20
 
 function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
   const { rows, created, updated, unchanged, skipped } = loaded
@@ -153,31 +133,12 @@ function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
   return `${file}: ${rowCount(rows)}${news}${left} in ${seconds.toFixed(1)} s (${rate} rows/s).`
 }
 
-type Refused = Pick<Problem, 'type' | 'detail' | 'errorCount'> & { errors: BadCell[] }
-
-/** Tells why a file was refused, with the first bad lines. */
-function describeRefused(
-  file: string,
-  { type, detail, errors, errorCount }: Refused,
-  rejects: string | undefined,
-): string {
-  const lines = errors.map((error) => printable(`${place(error)}${error.message}`))
-  return [
-    paint('red', printable(`${file}: ${detail}`)),
-    ...firstLines(lines, shownMax, errorCount),
-    ...(rejects && rejects !== '-'
-      ? [`${rejects} has the rejected rows, each with its error.`]
-      : []),
-    ...advice(type, errors),
-  ].join('\n')
-}
-
 const delimiters = { semicolons: "';'", tabs: 'tab', pipes: "'|'" }
 
 /** Suggests options that make the file acceptable. */
 function advice(type: string, errors: BadCell[]): string[] {
   if (type === 'stale-rows') return ['Use --skip-stale to leave them out.']
-  if (type === 'guardrail-violated') return ["Use --override '<reason>' to let them pass."]
+  if (type === 'guardrail-violated') return [overrideAdvice]
   const unknown = errors.find(({ code, line }) => code === 'unknown_key' && line !== undefined)
   if (!unknown) return []
   const [, named] = /separated by commas, not by (\w+)/.exec(unknown.message) ?? []
@@ -187,14 +148,4 @@ function advice(type: string, errors: BadCell[]): string[] {
   return [
     'Use --column FROM=TO for a column with another name, --without NAME to leave it out; `pricewell schema add` adds one to the catalog.',
   ]
-}
-
-/** The most characters of a bad cell shown to people. */
-const cellMax = 60
-
-function place({ line, field, value }: BadCell): string {
-  const cell = value && (value.length > cellMax ? `${value.slice(0, cellMax)}…` : value)
-  const named = cell ? `${field} "${cell}"` : field
-  const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(named ? [named] : [])]
-  return parts.length > 0 ? `${parts.join(', ')}: ` : ''
 }

@@ -5,6 +5,7 @@ import { openFeedFile } from '../feed-file.ts'
 import { removal } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
+import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { sendFile } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
@@ -139,6 +140,13 @@ async function removeFile(list: string, name: string, options: RemoveOptions): P
     headers: changeHeaders(options),
     onBytes,
   } as const
-  const loaded = await sendFile(load).finally(bar.stop)
-  return 'summary' in loaded ? loaded : (loaded.removed ?? 0)
+  try {
+    const loaded = await sendFile(load).finally(bar.stop)
+    return 'summary' in loaded ? loaded : (loaded.removed ?? 0)
+  } catch (error) {
+    if (!isOfFile(error)) throw error
+    const advice = error.type === 'guardrail-violated' ? [overrideAdvice] : []
+    await tellRefused(file, error, options, () => advice)
+    throw new Failed(`${name} was refused.`)
+  }
 }

@@ -1,0 +1,53 @@
+import { Problem } from '../client/index.ts'
+import type { BadCell } from './bad-cells.ts'
+import type { FeedFile } from './feed-file.ts'
+import { answer, type Shared } from './program.ts'
+import { firstLines, paint, printable } from './terminal.ts'
+
+/** Whether the error is about a file only. */
+export function isOfFile(error: unknown): error is Problem {
+  const types = [
+    ...['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large'],
+    ...['stale-rows', 'guardrail-violated'],
+  ]
+  return error instanceof Problem && types.includes(error.type)
+}
+
+/** Tells why a file was refused, with the first bad lines and what `advise` suggests. */
+export async function tellRefused(
+  file: FeedFile,
+  { type, detail, errors, errorCount: error_count }: Problem,
+  options: Shared,
+  advise: (errors: BadCell[]) => string[],
+): Promise<void> {
+  // Loaded only here, so that other commands start without it.
+  const { withCells } = await import('./bad-cells.ts')
+  const cells = await withCells(file, errors)
+  if (options.json) {
+    answer(options, { file: file.name, type, detail, error_count, errors: cells }, '')
+    return
+  }
+  const lines = cells.map((error) => printable(`${place(error)}${error.message}`))
+  const said = [
+    paint('red', printable(`${file.name}: ${detail}`)),
+    ...firstLines(lines, shownMax, error_count),
+    ...advise(cells),
+  ]
+  console.error(said.join('\n'))
+}
+
+/** The most bad rows shown to people. */
+const shownMax = 20
+
+/** The most characters of a bad cell shown to people. */
+const cellMax = 60
+
+function place({ line, field, value }: BadCell): string {
+  const cell = value && (value.length > cellMax ? `${value.slice(0, cellMax)}…` : value)
+  const named = cell ? `${field} "${cell}"` : field
+  const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(named ? [named] : [])]
+  return parts.length > 0 ? `${parts.join(', ')}: ` : ''
+}
+
+/** What to do about a violated guardrail. */
+export const overrideAdvice = "Use --override '<reason>' to let them pass."
