@@ -5,12 +5,12 @@ import { type CellOf, csvRows, ndjsonRows } from './file-rows.ts'
 /** An error with the cell that it concerns, as written in the file. */
 export type BadCell = RowError & { value?: string }
 
-/** The errors with the user's own column names, and with their cells if the file can be read again. */
+/** The errors with the user's own column names and numbers, and with their cells if the file can be read again. */
 export async function withCells(
   { mediaType, shape, original }: FeedFile,
   errors: readonly RowError[],
 ): Promise<BadCell[]> {
-  const named = errors.map((error) => ownName(error, shape))
+  const named = errors.map((error) => inOwnColumns(error, shape))
   const lines = new Set(errors.flatMap(({ row, line }) => (row === undefined ? [] : (line ?? []))))
   if (!original || lines.size === 0) return named
   const rows = mediaType === 'text/csv' ? csvRows(original(), shape) : ndjsonRows(original())
@@ -21,9 +21,20 @@ export async function withCells(
   })
 }
 
-function ownName(error: RowError, { columns }: CsvShape): RowError {
+function inOwnColumns(error: RowError, { columns, leftOut }: CsvShape): RowError {
   const field = [...columns].find(([, to]) => to === error.field)?.[0]
-  return field === undefined ? error : { ...error, field }
+  const message = error.message.replace(
+    /^column (\d+)/,
+    (_, sent) => `column ${ownNumber(Number(sent), leftOut)}`,
+  )
+  return { ...error, message, ...(field !== undefined && { field }) }
+}
+
+/** The number of a sent column in the user's file. */
+function ownNumber(sent: number, leftOut: CsvShape['leftOut']): number {
+  let number = sent
+  for (const left of leftOut) if (left <= number) number++
+  return number
 }
 
 /** The rows that begin on the given lines; stops reading after the last of them. */

@@ -30,12 +30,19 @@ export interface CsvShape {
   columns: ReadonlyMap<string, string>
   /** The user's names of columns to leave out. */
   without: readonly string[]
+  /** The numbers of these columns, ascending; filled when the header is read. */
+  leftOut: Set<number>
   /** Whether a column of the service holds numbers, which the file writes with a decimal comma. */
   isNumeric?: ((column: string) => boolean) | undefined
 }
 
 /** CSV in the format that the service accepts. */
-export const plainShape: CsvShape = { delimiter: ',', columns: new Map(), without: [] }
+export const plainShape: CsvShape = {
+  delimiter: ',',
+  columns: new Map(),
+  without: [],
+  leftOut: new Set(),
+}
 
 export const mediaTypes = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const
 

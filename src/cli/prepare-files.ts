@@ -46,7 +46,9 @@ async function shapedFiles(
   if (delimiter === ',' && !decimalComma && columns.size === 0 && without.length === 0) return files
   const { reshaped } = await import('./reshape.ts')
   const isNumeric = decimalComma && (await numericColumns(kind, options))
-  return files.map((file) => reshaped(file, { delimiter, columns, without, isNumeric }))
+  return files.map((file) =>
+    reshaped(file, { delimiter, columns, without, leftOut: new Set(), isNumeric }),
+  )
 }
 
 /** Returns which columns hold numbers: decimals of the contract, and the account's numbers and costs. */

@@ -27,17 +27,17 @@ async function* reshape(
   shape: CsvShape,
 ): AsyncGenerator<Buffer> {
   let header: string[] | undefined
-  let isSent: boolean[] = []
   let line = 1
   let text = ''
   for await (const record of recordsOf(chunks, shape)) {
     const isHeader = header === undefined && !isEmpty(record.fields)
     if (isHeader) {
       header = renamed(name, record.fields, shape)
-      isSent = record.fields.map((column) => !shape.without.includes(column))
+      for (const [index, column] of record.fields.entries())
+        if (shape.without.includes(column)) shape.leftOut.add(index + 1)
     }
     const fields = isHeader ? header : withPoints(name, record, header, shape)
-    const written = csvLine((fields ?? []).filter((_, index) => isSent[index] ?? true))
+    const written = csvLine((fields ?? []).filter((_, index) => !shape.leftOut.has(index + 1)))
     text += '\r\n'.repeat(record.line - line) + written
     line = record.line + (written.match(/\r\n|\r|\n/g)?.length ?? 0)
     if (text.length < pieceCharacters) continue

@@ -150,12 +150,17 @@ t.test('columns are left out, and one that is not there is named', async (t) => 
     'a.csv':
       'transaction_id,note,code,extension,quantity,revenue\nT1,"x\ny",A,UK,1,2\nT2,,A,UK,x,2\n',
     'b.csv': 'transaction_id;note;code;extension;quantity;revenue\nT1;"a;b";A;UK;1;2\n',
+    'stray.csv': 'note;transaction_id;code;extension;quantity;more;revenue\n;T1;A;UK;1;m;2;stray\n',
   })
   const bad = await run('load', 'sales', 'a.csv', '--without', 'note')
   t.match(bad, { code: 1, stderr: /\n {2}line 4, quantity "x": / })
   const semicolons = ['--delimiter', ';']
   t.equal((await run('load', 'sales', 'b.csv', ...semicolons, '--without', 'note')).code, 0)
   t.match(await salesOf(account), [{ transaction_id: 'T1', revenue: '2' }])
+  const strays = [...semicolons, '--without', 'note', '--without', 'more']
+  t.match(await run('load', 'sales', 'stray.csv', ...strays), {
+    ...{ code: 1, stderr: /\n {2}line 2: column 8 has a value and no heading\n/ },
+  })
   t.match(await run('load', 'sales', 'a.csv', '--without', 'notes'), {
     code: 2,
     stderr: /^a\.csv has no column "notes"; it has: transaction_id, note, /,
