@@ -5,19 +5,20 @@ import { type CellOf, csvRows, ndjsonRows } from './file-rows.ts'
 /** An error with the cell that it concerns, as written in the file. */
 export type BadCell = RowError & { value?: string }
 
-/** The errors with the user's own column names and numbers, and with their cells if the file can be read again. */
-export async function withCells(
-  { mediaType, shape, original }: FeedFile,
-  errors: readonly RowError[],
-): Promise<BadCell[]> {
-  const named = errors.map((error) => inOwnColumns(error, shape))
-  const lines = new Set(errors.flatMap(({ row, line }) => (row === undefined ? [] : (line ?? []))))
-  if (!original || lines.size === 0) return named
-  const rows = mediaType === 'text/csv' ? csvRows(original(), shape) : ndjsonRows(original())
-  const cells = await readRows(rows, lines).catch(() => new Map<number, CellOf>())
-  return named.map((error) => {
-    const value = cells.get(error.line ?? 0)?.(error.field ?? '')
-    return value ? { ...error, value } : error
+/**
+ * The errors with the user's own column names and numbers, without the lines of a JSON array, which are not the user's,
+ * and with their cells if the file can be read again.
+ */
+export async function withCells(file: FeedFile, errors: readonly RowError[]): Promise<BadCell[]> {
+  const rows = await badRows(file, errors)
+  return errors.map((error) => {
+    const { line, ...named } = inOwnColumns(error, file.shape)
+    const value = rows.get(line ?? 0)?.(named.field ?? '')
+    return {
+      ...named,
+      ...(line !== undefined && !file.isArray && { line }),
+      ...(value && { value }),
+    }
   })
 }
 
@@ -35,6 +36,17 @@ function ownNumber(sent: number, leftOut: CsvShape['leftOut']): number {
   let number = sent
   for (const left of leftOut) if (left <= number) number++
   return number
+}
+
+/** The rows with errors by their lines; none if the file cannot be read again. */
+async function badRows(
+  { mediaType, shape, original }: FeedFile,
+  errors: readonly RowError[],
+): Promise<Map<number, CellOf>> {
+  const lines = new Set(errors.flatMap(({ row, line }) => (row === undefined ? [] : (line ?? []))))
+  if (!original || lines.size === 0) return new Map()
+  const rows = mediaType === 'text/csv' ? csvRows(original(), shape) : ndjsonRows(original())
+  return readRows(rows, lines).catch(() => new Map())
 }
 
 /** The rows that begin on the given lines; stops reading after the last of them. */

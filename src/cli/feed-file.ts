@@ -8,6 +8,8 @@ export interface FeedFile {
   name: string
   mediaType: 'text/csv' | 'application/x-ndjson'
   isGzip: boolean
+  /** Whether it is a JSON array, whose rows are sent as lines. */
+  isArray?: true
   /** The size of the file in bytes, for progress; 0 if unknown. */
   bytes: number
   /** The Content-Length; undefined if unknown before the end. */
@@ -154,7 +156,8 @@ function fromArray(name: string, size: number, isGzip: boolean): FeedFile {
   const open = reading(name, { size, bytes }, () => lines(name, isGzip))
   const reads = { open, decoded: open, original: open }
   const mediaType = 'application/x-ndjson'
-  return { name, mediaType, isGzip: false, bytes, length: bytes, shape: plainShape, ...reads }
+  const sent = { isGzip: false, isArray: true, bytes, length: bytes } as const
+  return { name, mediaType, ...sent, shape: plainShape, ...reads }
 }
 
 async function* lines(name: string, isGzip: boolean): AsyncGenerator<Buffer> {

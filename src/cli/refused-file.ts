@@ -42,10 +42,11 @@ const shownMax = 20
 /** The most characters of a bad cell shown to people. */
 const cellMax = 60
 
-function place({ line, field, value }: BadCell): string {
+function place({ line, row, field, value }: BadCell): string {
   const cell = value && (value.length > cellMax ? `${value.slice(0, cellMax)}…` : value)
   const named = cell ? `${field} "${cell}"` : field
-  const parts = [...(line === undefined ? [] : [`line ${line}`]), ...(named ? [named] : [])]
+  const at = line !== undefined ? `line ${line}` : row !== undefined ? `row ${row + 1}` : undefined
+  const parts = [at, named].filter((part) => part !== undefined && part !== '')
   return parts.length > 0 ? `${parts.join(', ')}: ` : ''
 }
 

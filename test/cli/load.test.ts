@@ -328,7 +328,7 @@ t.test('the rows of a JSON file arrive as they are written', async (t) => {
   const load = (name: string) => run('load', 'prices', name, '--list', list.name)
   t.equal((await load('good.json')).code, 0)
   const inexact = await load('inexact.json')
-  t.match(inexact, { code: 1, stderr: /\n {2}line 2, price "2.50*1": must have/ })
+  t.match(inexact, { code: 1, stderr: /\n {2}row 2, price "2.50*1": must have/ })
   t.match(await load('twice.json'), { code: 1, stderr: /same key twice/ })
   t.match(await rowsOf(shop, list), [{ prices: { price: 2.5 } }])
   t.equal((await run('load', 'sales', 'sales.json')).code, 0)
@@ -336,6 +336,22 @@ t.test('the rows of a JSON file arrive as they are written', async (t) => {
   t.match(stored, { transaction_id: '[{"\\\n,]}', extension: '\u2028é' })
   t.match((await run('load', 'sales', 'none.json')).stdout, /^none\.json: 0 rows/)
 })
+
+t.test(
+  'a bad row of a JSON array is named by its number, because the file has other lines',
+  async (t) => {
+    const rows = JSON.stringify([sale('A1'), { ...sale('A2'), code: 5 }], null, 2)
+    const { run } = userOf(t, await service.newAccount(t), { 'a.json': rows })
+    for (const flags of [[], ['--job']])
+      t.match(
+        (await run('load', 'sales', 'a.json', ...flags)).stderr,
+        /\n {2}row 2, code "5": must be /,
+      )
+    const { errors } = JSON.parse((await run('load', 'sales', 'a.json', '--json')).stdout)
+    t.match(errors, [{ row: 1, field: 'code', value: '5' }])
+    t.notOk('line' in errors[0])
+  },
+)
 
 t.test('files are loaded also when nobody reads what is told of them', async (t) => {
   const account = await service.newAccount(t)
