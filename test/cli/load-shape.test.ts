@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -179,6 +179,21 @@ t.test('a refused file says which option would make it fit', async (t) => {
   t.match(await load('tabs.csv'), /\nUse --delimiter tab, and /)
   t.match(await load('more.csv'), /\nUse --column FROM=TO .*, --without NAME to leave it out; /)
   t.notMatch(await load('cells.csv'), /\nUse /)
+})
+
+t.test('rejected rows of another shape come back as CSV, and the message says so', async (t) => {
+  const { run, home } = userOf(t, await service.newAccount(t), {
+    'a.csv': `${german}T1;A;UK;many;1,5;EUR\n`,
+  })
+  const { stderr } = await run('load', 'sales', 'a.csv', '--rejects', 'r.csv', ...shape)
+  t.match(
+    stderr,
+    /each with its error\.\nLoad them without --delimiter, --decimal-comma, --column /,
+  )
+  const rejects = readFileSync(join(home, 'r.csv'), 'utf8')
+  t.match(rejects, /^transaction_id,.*,error\r\nT1,A,UK,many,1\.5,EUR,/)
+  writeFileSync(join(home, 'r.csv'), rejects.replace('many', '7'))
+  t.equal((await run('load', 'sales', 'r.csv')).code, 0)
 })
 
 t.test('rejected rows go to standard output, what is wrong to standard error', async (t) => {

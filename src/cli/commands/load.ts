@@ -3,7 +3,7 @@ import type { Schemas } from '../../client/index.ts'
 import type { BadCell } from '../bad-cells.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { Failed } from '../faults.ts'
-import { type FeedFile, rejectTarget } from '../feed-file.ts'
+import { type FeedFile, plainShape, rejectTarget } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { type LoadOptions, rejectMisuse } from '../load-options.ts'
 import { planText } from '../plan-text.ts'
@@ -94,9 +94,7 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     if (loaded) tellLoaded(load, loaded, startedAt, options)
     else
       await tellRefused(file, error, options, (errors) => [
-        ...(rejects && rejects !== '-'
-          ? [`${rejects} has the rejected rows, each with its error.`]
-          : []),
+        ...aboutRejects(file, rejects),
         ...advice(error.type, errors),
       ])
     return loaded !== undefined
@@ -131,6 +129,16 @@ function describeLoaded(file: string, loaded: Loaded, seconds: number): string {
   const rate = number(Math.round(rows / Math.max(seconds, 0.001)))
   const left = skipped ? `, ${number(skipped)} stale left out` : ''
   return `${file}: ${rowCount(rows)}${news}${left} in ${seconds.toFixed(1)} s (${rate} rows/s).`
+}
+
+function aboutRejects({ shape }: FeedFile, rejects: string | undefined): string[] {
+  if (rejects === undefined) return []
+  return [
+    ...(rejects === '-' ? [] : [`${rejects} has the rejected rows, each with its error.`]),
+    ...(shape === plainShape
+      ? []
+      : ['Load them without --delimiter, --decimal-comma, --column and --without.']),
+  ]
 }
 
 const delimiters = { semicolons: "';'", tabs: 'tab', pipes: "'|'" }
