@@ -1,11 +1,11 @@
+import { carriageReturn, newline } from '../lib/line-ends.ts'
 import { UsageFault } from './faults.ts'
 import type { FeedFile, Format } from './feed-file.ts'
 import { number, rowCount } from './terminal.ts'
 
 const quote = 0x22
-const lineFeed = 0x0a
 /** A line of only these bytes is not a row. */
-const blanks = { csv: new Set([0x22, 0x2c, 0x0d]), ndjson: new Set([0x0d]) }
+const blanks = { csv: new Set([0x22, 0x2c]), ndjson: new Set<number>() }
 
 /** Passes pieces through; calls `onRows` with the row count so far, without the CSV header and empty lines. */
 export async function* countingRows<Piece extends Uint8Array>(
@@ -20,7 +20,9 @@ export async function* countingRows<Piece extends Uint8Array>(
   for await (const piece of pieces) {
     for (const byte of piece) {
       if (byte === quote && format === 'csv') isQuoted = !isQuoted
-      if (byte !== lineFeed || isQuoted) isFilled ||= !blanks[format].has(byte)
+      // A CRLF ends a line, and then one without a row.
+      const isEnd = (byte === newline || byte === carriageReturn) && !isQuoted
+      if (!isEnd) isFilled ||= !blanks[format].has(byte)
       else {
         lines += Number(isFilled)
         isFilled = false

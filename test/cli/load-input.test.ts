@@ -81,6 +81,10 @@ t.test('a file may be demanded to have its rows, too', async (t) => {
   }
   t.equal((await shell('pricewell load sales a.csv.gz --rows 2')).code, 0)
   t.strictSame(await idsOf(account), ['A1', 'A2'])
+  for (const end of ['\\r', '\\r\\n']) {
+    const other = `printf '${csv('A1', 'A2').replaceAll('\n', end)}' > a.csv; `
+    t.equal((await shell(`${other} pricewell load sales a.csv --rows 2`)).code, 0, end)
+  }
 })
 
 t.test('what does not apply to standard input is wrong usage', async (t) => {
