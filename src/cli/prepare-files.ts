@@ -88,6 +88,8 @@ export function oneColumn(text: string, earlier = new Map<string, string>()): Ma
   const [, from, to] = /^([^=]+)=(.+)$/s.exec(text) ?? []
   if (from === undefined || to === undefined)
     throw new InvalidArgumentError('Must be two column names, such as Artikel=code.')
+  if (earlier.has(from))
+    throw new InvalidArgumentError(`Column "${from}" has another name already.`)
   return new Map([...earlier, [from, to]])
 }
 

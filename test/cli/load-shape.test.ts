@@ -142,6 +142,10 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
       code: 2,
       stderr: /is invalid\. Must be /,
     })
+  const twice = ['--column', 'Artikel=code', '--column', 'Artikel=extension']
+  t.match(await run('load', 'sales', 'a.csv', ...twice), {
+    ...{ code: 2, stderr: /Column "Artikel" has another name already\./ },
+  })
 })
 
 t.test('columns are left out, and one that is not there is named', async (t) => {
