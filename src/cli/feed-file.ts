@@ -62,7 +62,7 @@ export function openFeedFile(name: string): FeedFile {
   if (!isFile) throw new UsageFault(`${name} is not a file.`)
   if (format === '')
     throw new UsageFault(
-      `${name} does not end in .csv, .ndjson, .jsonl or .json (or these with .gz).`,
+      `${name} does not end in .csv, .ndjson, .jsonl or .json (or these with .gz): save a workbook as CSV UTF-8.`,
     )
   if (format.toLowerCase() === 'json') return fromArray(name, size, isGzip)
   const mediaType = formats[format.toLowerCase() as keyof typeof formats]

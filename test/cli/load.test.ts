@@ -272,7 +272,8 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
   })
   const kinds =
     'products, sales, competitor-prices, agreements, promotions, rows, prices, dynamic-attributes'
-  const endings = 'does not end in .csv, .ndjson, .jsonl or .json (or these with .gz).'
+  const endings =
+    'does not end in .csv, .ndjson, .jsonl or .json (or these with .gz): save a workbook as CSV UTF-8.'
   const cases: [string[], string][] = [
     [['sales'], "error: missing required argument 'file'"],
     [
