@@ -39,6 +39,38 @@ t.test('filters, dimensions, days and decimals choose what is planned', async (t
   t.match(await plan('C', ...dates), { summary: { rows: 8 } })
 })
 
+t.test('options say which competitor prices and sales count', async (t) => {
+  const { shop, run } = await aPricedShop(t)
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  await shop.post('/api/v1/competitor_prices/schema/create_schema/', {
+    attributes_config: ['code'],
+  })
+  await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [
+    { code: 'A', competitor_name: 'Lantern', competitor_price: 8, latest_update: daysAgo(0) },
+    { code: 'A', competitor_name: 'Torch', competitor_price: 7, latest_update: daysAgo(0) },
+    { code: 'A', competitor_name: 'Candle', competitor_price: 6, latest_update: daysAgo(40) },
+  ])
+  const sale = { code: 'A', extension: 'UK', revenue: '1', transaction_date: daysAgo(40) }
+  await shop.post('/api/v1/sales_history/bulk_create_or_update', [
+    { ...sale, transaction_id: 'T', quantity: '3' },
+  ])
+  const newPrice = async (formula: string, ...args: string[]) => {
+    const filter = ['--filter', 'country=UK']
+    const { stdout } = await run('reprice', 'L', '--formula', formula, ...filter, ...args, '--json')
+    return (await shop.get(`/api/v1/plans/${JSON.parse(stdout).id}/rows/`)).body.results[0].new
+  }
+  t.equal(await newPrice('= COMP_MIN'), 7)
+  t.equal(await newPrice('= COMP_MIN', '--max-age', '60'), 6)
+  const two = ['--competitor', 'Lantern', '--competitor', 'Candle']
+  t.equal(await newPrice('= COMP_MIN', ...two), 8)
+  t.equal(await newPrice('= COMP_MIN', ...two, '--max-age', '60'), 6)
+  t.equal(await newPrice('= SALES_QTY + 1'), 1)
+  t.equal(await newPrice('= SALES_QTY + 1', '--sales-days', '60'), 4)
+  t.match(await run('reprice', 'L', '--formula', '= 1', '--max-age', '0'), {
+    ...{ code: 1, stderr: /competition\/max_age_days/ },
+  })
+})
+
 t.test('a call that the service refuses is told', async (t) => {
   const { run } = await aPricedShop(t)
   const refused = await run('reprice', 'L', '--formula', '= Z', '--filter', 'color=red')

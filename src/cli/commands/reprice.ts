@@ -3,6 +3,7 @@ import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
 import { planText } from '../plan-text.ts'
+import { wholeNumber } from '../prepare-files.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
@@ -28,6 +29,17 @@ export function addReprice(program: Program): void {
       'the decimals prices are rounded to; those of the list when left out, 2 if it has 6',
       digits,
     )
+    .option(
+      '--max-age <days>',
+      'only competitor prices of at most this age; 30 when left out',
+      wholeNumber,
+    )
+    .option('--competitor <name>', 'only this competitor; may be repeated', oneMore)
+    .option(
+      '--sales-days <days>',
+      'the days up to today whose sales count; 30 when left out',
+      wholeNumber,
+    )
     .option('--note <text>', 'why, for the log')
     .addHelpText(
       'after',
@@ -45,6 +57,7 @@ export function addReprice(program: Program): void {
         ...(dimension && { price_dimensions: dimension }),
         ...(dates && { dates }),
         ...(decimals !== undefined && { decimals }),
+        ...readFigures(options),
       })
       answer(options, plan, planText(plan))
     })
@@ -76,6 +89,23 @@ function readDates(given: {
     throw new UsageFault('Name the first and the last day: --from and --to.')
   // The service refuses other names.
   return { from, to, ...(days !== undefined && { days_of_week: days.split(',') as Weekday[] }) }
+}
+
+/** Which competitor prices and sales count. */
+function readFigures(given: {
+  maxAge?: number | undefined
+  competitor?: string[] | undefined
+  salesDays?: number | undefined
+}): Pick<Input, 'competition' | 'sales'> {
+  const { maxAge, competitor: names, salesDays } = given
+  const competition = {
+    ...(maxAge !== undefined && { max_age_days: maxAge }),
+    ...(names && { names }),
+  }
+  return {
+    ...(Object.keys(competition).length > 0 && { competition }),
+    ...(salesDays !== undefined && { sales: { days: salesDays } }),
+  }
 }
 
 /** The allowed values by column, as texts. */
