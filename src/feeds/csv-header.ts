@@ -52,20 +52,13 @@ function headedColumns(header: readonly string[]): number {
   return header.findLastIndex((name) => name !== '' && name !== errorColumn) + 1
 }
 
-/** The index of the error from an earlier response, or -1. If `error` is the last column, it is the last field. */
-export function errorPlace(fields: readonly string[], header: readonly string[]): number {
-  const column = header.indexOf(errorColumn)
-  const isLast = column >= 0 && column === header.length - 1
-  return isLast ? Math.max(column, fields.length - 1) : column
-}
-
 /** The fault of a row with a value beyond the last heading. */
 function findStray(
   fields: readonly string[],
   header: readonly string[],
   headed: number,
 ): ValueFault | undefined {
-  const place = errorPlace(fields, header)
+  const place = header.indexOf(errorColumn)
   for (let index = headed; index < fields.length; index++) {
     if (fields[index] === '' || index === place) continue
     return new ValueFault(`column ${index + 1} has a value and no heading`)

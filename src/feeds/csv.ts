@@ -3,8 +3,15 @@ import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseAll } from 'csv-parse/sync'
 import { Problem } from '../contract/problem.ts'
 import { yieldToEventLoop } from '../lib/cooperative.ts'
-import { errorPlace, type ReadFields, readHeader, rejectSeparators } from './csv-header.ts'
-import { type FileRow, type FileRows, malformedFile, RowBatch, type RowShape } from './rows.ts'
+import { type ReadFields, readHeader, rejectSeparators } from './csv-header.ts'
+import {
+  errorColumn,
+  type FileRow,
+  type FileRows,
+  malformedFile,
+  RowBatch,
+  type RowShape,
+} from './rows.ts'
 import { lineBytesMax, type TextBlock } from './text-blocks.ts'
 
 /** A record, and the line on which it begins. */
@@ -82,7 +89,7 @@ async function* inBatches(
   const batch = new RowBatch()
   let empty = 0
   for await (const { fields, line } of records) {
-    if (isEmpty(fields, errorPlace(fields, header))) rejectManyEmpty(++empty)
+    if (isEmpty(fields, header.indexOf(errorColumn))) rejectManyEmpty(++empty)
     else if (batch.add({ value: read(fields), line, source: fields })) yield batch.take()
   }
   if (batch.rows.length > 0) yield batch.take()

@@ -6,7 +6,6 @@ import type { StagedFault } from '../contract/staged-faults.ts'
 import type { Trx } from '../database/pool.ts'
 import { allStaged } from '../database/staging-table.ts'
 import { csvLine, escapeFormula } from './csv-cell.ts'
-import { errorPlace } from './csv-header.ts'
 import { errorColumn, type FileRow, type RowSource } from './rows.ts'
 
 const rowsMax = 10_000
@@ -21,13 +20,21 @@ const ofRows = ['invalid-request', 'stale-rows', 'guardrail-violated']
 export const isOfRows = (refusal: unknown): refusal is Problem =>
   refusal instanceof Problem && ofRows.includes(refusal.type)
 
+interface Rejected {
+  row: number
+  /** The row as in the file; of a CSV row, its cells without line end and earlier error. */
+  source: string
+  cells: number
+  error: string
+}
+
 type LateFault = Pick<StagedFault, 'position' | 'message'> & { field?: string }
 
 /** The rejected rows of a file in the file's format, each with its `error`: the first 10,000, at most 16 MB. */
 export class RejectedRows {
   readonly mediaType: string
   #header: readonly string[] = []
-  #rows: { row: number; text: string }[] = []
+  #rows: Rejected[] = []
   #bytes = 0
 
   constructor(mediaType: string) {
@@ -53,7 +60,8 @@ export class RejectedRows {
     for (const [row = 0, said] of Map.groupBy(faults, (fault) => fault.row)) {
       const source = batch[row - first]?.source
       if (source === undefined || this.isFull) return
-      this.#addRow(row, this.textOf(source), said)
+      const cells = typeof source === 'string' ? 0 : this.#fieldsOf(source).length
+      this.#addRow(row, this.textOf(source), said, cells)
     }
   }
 
@@ -83,19 +91,17 @@ export class RejectedRows {
   /** Returns the text of a row, without its line end and the error from an earlier response. */
   textOf(source: RowSource): string {
     if (typeof source === 'string') return source
-    const width = withoutError(this.#header, this.#header).length
-    const fields = withoutError(source, this.#header)
-    while (fields.length < width) fields.push('')
-    return csvLine(fields).slice(0, -2)
+    return csvLine(this.#fieldsOf(source)).slice(0, -2)
   }
 
   /** The rejected rows as a file, in the order of the original. */
   get file(): string {
-    const isCsv = this.mediaType === 'text/csv'
-    let file = isCsv ? csvLine([...withoutError(this.#header, this.#header), errorColumn]) : ''
+    const rows = this.#rows.sort((a, b) => a.row - b.row).slice(0, rowsMax)
+    const width = Math.max(this.#headings, ...rows.map(({ cells }) => cells))
+    let file = this.#headerOf(width)
     let bytes = 0
-    this.#rows.sort((a, b) => a.row - b.row)
-    for (const { text } of this.#rows.slice(0, rowsMax)) {
+    for (const rejected of rows) {
+      const text = this.#lineOf(rejected, width)
       bytes += Buffer.byteLength(text)
       if (bytes > bytesMax) break
       file += text
@@ -103,14 +109,36 @@ export class RejectedRows {
     return file
   }
 
-  #addRow(row: number, source: string, faults: readonly Fault[]): void {
+  /** The header, with empty headings for values that have none, so that `error` stands above the errors. */
+  #headerOf(width: number): string {
+    if (this.mediaType !== 'text/csv') return ''
+    const header = this.#fieldsOf(this.#header)
+    const empty = Array.from({ length: width - header.length }, () => '')
+    return csvLine([...header, ...empty, errorColumn])
+  }
+
+  #lineOf({ source, cells, error }: Rejected, width: number): string {
+    if (this.mediaType !== 'text/csv') return `${jsonWithError(source, error)}\n`
+    return `${source}${','.repeat(width - cells)},${csvLine([escapeFormula(error)])}`
+  }
+
+  /** The cells of a record without its error from an earlier response, and without empty ones beyond the headings. */
+  #fieldsOf(record: readonly string[]): string[] {
+    const place = this.#header.indexOf(errorColumn)
+    const fields = record.filter((_, index) => index !== place)
+    while (fields.length > this.#headings && fields.at(-1) === '') fields.pop()
+    while (fields.length < this.#headings) fields.push('')
+    return fields
+  }
+
+  get #headings(): number {
+    return this.#header.filter((name) => name !== errorColumn).length
+  }
+
+  #addRow(row: number, source: string, faults: readonly Fault[], cells = this.#headings): void {
     const error = faults.map(wording).join('; ')
-    const isCsv = this.mediaType === 'text/csv'
-    const text = isCsv
-      ? `${source},${csvLine([escapeFormula(error)])}`
-      : `${jsonWithError(source, error)}\n`
-    this.#rows.push({ row, text })
-    this.#bytes += Buffer.byteLength(text)
+    this.#rows.push({ row, source, cells, error })
+    this.#bytes += Buffer.byteLength(source) + Buffer.byteLength(error)
   }
 }
 
@@ -138,11 +166,6 @@ interface Fault {
 
 function wording({ field, message }: Fault): string {
   return field ? `${field}: ${message}` : message
-}
-
-function withoutError(fields: readonly string[], header: readonly string[]): string[] {
-  const place = errorPlace(fields, header)
-  return fields.filter((_, index) => index !== place)
 }
 
 /** A row that is not a JSON object cannot carry its error, so it becomes text beside it. */
