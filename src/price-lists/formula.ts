@@ -19,6 +19,8 @@ export interface Grammar<Extra> {
   operators: ReadonlySet<string>
   /** How deeply parentheses, signs and functions may nest. */
   levelsMax: number
+  /** Whether digits with a point before, between or after them are a number. */
+  isNumber: (text: string) => boolean
   /** Reads the operand that starts with this word or quoted name, which has been taken. */
   readNamed: (token: Token, parser: FormulaParser<Extra>) => Term<Extra>
 }
@@ -109,6 +111,8 @@ export class FormulaParser<Extra> {
   #operand(): Term<Extra> {
     const token = this.take()
     const { kind, text } = token
+    if (kind === 'number' && !this.#grammar.isNumber(text))
+      throw this.fault(token, 'expected digits on both sides of the point')
     if (kind === 'number')
       return { kind: 'number', text: text.replace(/\.$/, '').replace(/^\./, '0.') }
     if (kind === 'letter' || kind === 'name') return this.#grammar.readNamed(token, this)
@@ -140,6 +144,15 @@ export function findCost(
   if (!column || others.length > 0) return undefined
   const name = kind === 'letter' ? column.letter : inputName(column, costs)
   return { kind: 'costs', name, ordinals: [column.ordinal] }
+}
+
+/** Why a token names no cost column; `wanted` is what it could have been. */
+export function costFault({ kind, text }: Token, costs: readonly Column[], wanted: string): string {
+  const isUnquoted =
+    kind === 'letter' && costs.some(({ name }) => name.toLowerCase() === text.toLowerCase())
+  return isUnquoted
+    ? 'expected the name of a cost column in double quotes'
+    : `"${text}" is not ${wanted} cost column`
 }
 
 /** The name of a cost among the inputs of a formula: in quotes if without them it would mean another input. */

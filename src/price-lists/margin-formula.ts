@@ -12,6 +12,7 @@ import {
 import {
   type ArithmeticOperator,
   arithmeticTokens,
+  costFault,
   FormulaParser,
   findCost,
   type Grammar,
@@ -57,9 +58,9 @@ function marginGrammar(costs: readonly Column[]): Grammar<never> {
     const cost = findCost(token, costs)
     if (cost) return cost
     const wanted = kind === 'name' ? 'a' : 'Price or the letter of a'
-    throw parser.fault(token, `"${text}" is not ${wanted} cost column`)
+    throw parser.fault(token, costFault(token, costs, wanted))
   }
-  return { operators, levelsMax: Number.POSITIVE_INFINITY, readNamed }
+  return { operators, levelsMax: Number.POSITIVE_INFINITY, isNumber: () => true, readNamed }
 }
 
 /** Part of a formula, as a function of the price (at 0) and the costs of a row (at their ordinals). */

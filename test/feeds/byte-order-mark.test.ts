@@ -11,15 +11,19 @@ const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
 const list = await aList(shop, { name: 'L' })
 await addProducts(shop, 'L', [a])
 await setPrices(shop, 'L', [{ ...a, price: 2.5 }])
+const plan = await shop.post('/api/v1/prices/reprice/', {
+  ...{ price_list_name: 'L', formula: '= 3' },
+})
 
 /** Every operation that answers files. */
 const paths = operations
   .filter(({ fileAnswers }) => fileAnswers.length > 0)
   .map(({ path, queryNames }) => {
     const query = queryNames?.includes('from') && path.includes('diff') ? 'from=0&' : ''
-    return `${path.replace('{id}', String(list.id))}?${query}`
+    const id = path.includes('plans') ? plan.body.id : list.id
+    return `${path.replace('{id}', id)}?${query}`
   })
-t.equal(paths.length, 8)
+t.equal(paths.length, 9)
 
 const read = (path: string, accept: string) => shop.send('GET', path, undefined, { accept })
 

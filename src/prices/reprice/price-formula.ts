@@ -1,6 +1,7 @@
 import type { Column } from '../../catalog/columns.ts'
 import {
   arithmeticTokens,
+  costFault,
   FormulaParser,
   findCost,
   type Grammar,
@@ -64,6 +65,7 @@ export function parsePriceFormula(
   const grammar: Grammar<PriceFunction> = {
     operators,
     levelsMax: 32,
+    isNumber: (text) => /^\d+(\.\d+)?$/.test(text),
     readNamed: (token, parser) =>
       (token.kind === 'letter' ? readWord(token, parser, costs, decimals) : undefined) ??
       readCost(token, parser, costs),
@@ -157,5 +159,5 @@ function readCost(
   const cost = findCost(token, costs) ?? findCost(token, costs, (text) => text.toLowerCase())
   if (cost) return cost
   const wanted = token.kind === 'name' ? 'a' : 'a function, a figure or the letter of a'
-  throw parser.fault(token, `"${token.text}" is not ${wanted} cost column`)
+  throw parser.fault(token, costFault(token, costs, wanted))
 }

@@ -29,6 +29,9 @@ const faults: [formula: string, message: RegExp][] = [
   ['= "Price"', /"Price" is not a cost column at character 3/],
   ['= "D"', /character 3/],
   ['= "net"', /"net" is not a cost column at character 3/],
+  ['= purchase / 2', /name of a cost column in double quotes at character 3, found "purchase"/],
+  ['= .5', /digits on both sides of the point at character 3, found "\.5"/],
+  ['= Price + 5.', /both sides of the point at character 11, found "5\."/],
   ['= 1 & 2', /unexpected "&" at character 5/],
   ['= 1,5', /expected an operator at character 4/],
   ['= 1e5', /character 4/],
@@ -127,7 +130,7 @@ t.test(
   'an ending may have as many decimals as the price, zeros after them do not count',
   async (t) => {
     t.ok(parsePriceFormula('= ENDING(Price, 0.990)', costs, 2))
-    t.ok(parsePriceFormula('= ENDING(Price, .995)', costs, 3))
+    t.ok(parsePriceFormula('= ENDING(Price, 0.995)', costs, 3))
     t.ok(parsePriceFormula('= ENDING(Price, 0)', costs, 0))
     t.throws(() => parsePriceFormula('= ENDING(Price, 0.5)', costs, 0), { message: /character 17/ })
   },
