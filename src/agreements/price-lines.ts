@@ -85,8 +85,9 @@ function textsOf(
   return texts
 }
 
-/** The canonical text of a value read as the column's type; undefined if it is not of that type. */
+/** The canonical text of a value read as the column's type; undefined if it is not of that type. A code may be a number. */
 function textOf(type: ColumnType, given: ColumnValue): string | undefined {
+  if (type === 'string' && typeof given === 'number') return String(given)
   const value = typeof given === 'string' ? readText(type, given) : given
   return value === undefined || findTypeFault(type, value) ? undefined : canonicalText(value)
 }

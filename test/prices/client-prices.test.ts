@@ -178,6 +178,17 @@ t.test('every key of the line must equal the value of the row', async (t) => {
   }
 })
 
+t.test('a number in the line equals a text of its digits', async (t) => {
+  const { shop, agree, agreed } = await aListOfClients(t)
+  const digits = { code: '123', country: '7' }
+  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...digits, group: '4.5' }])
+  await addProducts(shop, 'L', [digits])
+  await agree({ price_line: { product_code: 123, country: 8 } })
+  t.equal(await agreed(digits), null)
+  await agree({ price_line: { product_code: 123, country: 7, group: 4.5 } })
+  t.strictSame(await agreed(digits), ['agreed', 7])
+})
+
 t.test('the most keys win, then the lowest price, then the lowest id', async (t) => {
   const { agree, agreed } = await aListOfClients(t)
   await agree({ name: 'group', price_line: { group: 'toys' }, prices: { price: 1 } })
