@@ -619,9 +619,10 @@ export interface paths {
          *     dimension and on the requested day returns nothing, whatever promotions exist.
          *
          *     With `client_code`, the client's agreed price replaces the published price, whether higher or lower; promotions
-         *     still start from the published price, and without one only `fixed_price` promotions count. An agreement applies if its `price_list_code` is the name of the list,
-         *     each key of `price_line` equals the row's value (`code` and `product_code` are the same key; a text is read as
-         *     the column's type), and `prices` has the dimension (`price` means the only one) and the day (a plain number is
+         *     still start from the published price, and without one only `fixed_price` promotions count. An agreement applies
+         *     if its `price_list_code` is the name of the list, each key of `price_line` equals the row's value (`code` and
+         *     `product_code` are the same key; a text is read as the column's type, a number as text where the column has
+         *     texts), and `prices` has the dimension (`price` means the only one) and the day (a plain number is
          *     the price for every day). The agreement with the most keys wins, then the lowest price, then the lowest id. A
          *     read considers at most 100,000 agreements of the client for the list (fewer with more than 20 different
          *     dimensions and days); more get 400 `too-costly`. If every row names a `code`, agreements about other codes do
@@ -2187,7 +2188,7 @@ export interface components {
             next: string;
             /** @description The newest revision of the list. */
             revision: number;
-            /** @description Whether more changes can be read now. */
+            /** @description Whether more changes can be read now, also when `results` is empty. */
             has_more: boolean;
         };
         PlanMade: {
@@ -2252,6 +2253,8 @@ export interface components {
             }[];
             /** @description The revision that applying it made, if any. */
             revision?: number;
+            /** @description How many rows were left out when it was applied, if any. */
+            skipped?: number;
             /** @description Why it was refused at its scheduled time. */
             error?: components["schemas"]["Problem"];
         };

@@ -53,6 +53,7 @@ function circumstances({ violations, actor, note, ...plan }: Plan): Facts {
     note,
     'apply at': plan.apply_at,
     revision: plan.revision?.toString(),
+    'left out': count(plan.skipped),
     refused: plan.error?.detail,
     'open until': plan.status === 'open' ? plan.expires_at : undefined,
   }

@@ -168,6 +168,7 @@ export async function discardPlansOf(
 export function planOf(plan: StoredPlan): Schemas['Plan'] {
   const { id, status, operation, price_list_id, price_list_name, base_revision, revision } = plan
   const { actor, note } = plan.origin as unknown as Origin
+  const { skipped = 0 } = plan.call as { skipped?: number }
   return withoutAbsent({
     id,
     status,
@@ -183,6 +184,7 @@ export function planOf(plan: StoredPlan): Schemas['Plan'] {
     summary: plan.summary,
     violations: plan.violations,
     revision,
+    ...(skipped > 0 && { skipped }),
     error: plan.error,
   }) as unknown as Schemas['Plan']
 }

@@ -64,7 +64,7 @@ export function showPlan(main, choice, signal) {
 
 /** @param {Schemas['Plan']} plan */
 function factsOf(plan) {
-  const { price_list_id: id, price_list_name: list, revision, note, status } = plan
+  const { price_list_id: id, price_list_name: list, revision, skipped, note, status } = plan
   const { created_at, expires_at, apply_at } = plan
   const change = href(`lists/${id}/revisions/${revision}`)
   return el(
@@ -78,6 +78,7 @@ function factsOf(plan) {
     status === 'open' && fact('Open until', format.moment(expires_at)),
     apply_at !== undefined && fact('Scheduled for', format.moment(apply_at)),
     revision !== undefined && fact('Made revision', el('a', { href: change }, String(revision))),
+    skipped !== undefined && fact('Rows left out', format.count(skipped)),
   )
 }
 

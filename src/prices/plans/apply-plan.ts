@@ -105,7 +105,7 @@ interface ApplicationResult {
 export async function apply(trx: Trx, plan: StoredPlan, call: Call): Promise<ApplicationResult> {
   if (plan.operation !== 'promotions') return applyToList(trx, plan, call)
   const { skipped, ...done } = await applyPromotions(trx, plan, new Set(call.skip))
-  await noteApplied(trx, plan, null)
+  await noteApplied(trx, plan, { revision: null, skipped })
   const headers = { 'skipped-rows': String(skipped) }
   return { answer: new Answer(done, headers), jobResult: { ...done, skipped } }
 }
@@ -130,7 +130,7 @@ async function applyToList(
     origin: { ...(note !== undefined && { note }), ...origin },
     ...(reverts && { reverts }),
   })
-  await noteApplied(trx, plan, revision === list.version ? null : revision)
+  await noteApplied(trx, plan, { revision: revision === list.version ? null : revision, skipped })
   const done = result ?? { revision, priced, added, removed, skipped }
   const headers = { ...revisionHeader(revision), 'skipped-rows': String(skipped) }
   const jobResult = applied.jobResult ?? (Array.isArray(done) ? done : { ...done, skipped })
@@ -138,7 +138,11 @@ async function applyToList(
 }
 
 /** `revision` is null if the plan changed no list. */
-async function noteApplied(trx: Trx, plan: StoredPlan, revision: number | null): Promise<void> {
+async function noteApplied(
+  trx: Trx,
+  plan: StoredPlan,
+  { revision, skipped }: { revision: number | null; skipped: number },
+): Promise<void> {
   await trx
     .updateTable('plans')
     .set({
@@ -147,6 +151,7 @@ async function noteApplied(trx: Trx, plan: StoredPlan, revision: number | null):
       // Null for a plan that is open again: it keeps no moment of a job that has ended without applying it.
       apply_at: plan.apply_at,
       revision,
+      call: sql`call || ${JSON.stringify({ skipped })}::jsonb`,
     })
     .where('account_id', '=', plan.account_id)
     .where('id', '=', plan.id)

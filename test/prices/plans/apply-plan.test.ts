@@ -303,7 +303,7 @@ t.test('a scheduled plan skips what it was told to', async (t) => {
   await apply(id, { at: soon(), skip: ['stale'] })
   expectProblem(t, await apply(id), { status: 409, type: 'plan-not-open' })
   await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
-  t.match(await ended(shop, id), { status: 'applied' })
+  t.match(await ended(shop, id), { status: 'applied', skipped: 1 })
   t.match(await pricesNow(), { A: 12, B: 21 })
   const { results } = (await shop.get('/api/v1/jobs/')).body
   const job = results.find(({ kind }: { kind: string }) => kind === 'apply-plan')
