@@ -45,6 +45,28 @@ t.test('diff shows what changed between two revisions', async (t) => {
   t.match(await run('diff', 'L', '9'), { code: 1, stderr: /the newest revision of the list is 3/ })
 })
 
+t.test('diff shows the largest changes of all, up to 1,000', async (t) => {
+  const codes = Array.from({ length: 1001 }, (_, index) => `P${1000 + index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', codes.map(uk))
+  const priceOf = (code: string) => (code === 'P2000' ? 1 : 101)
+  await setPrices(
+    shop,
+    'L',
+    codes.map((code) => ({ ...uk(code), price: 100 })),
+  )
+  await setPrices(
+    shop,
+    'L',
+    codes.map((code) => ({ ...uk(code), price: priceOf(code) })),
+  )
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const lines = (await run('diff', 'L', '2')).stdout.split('\n')
+  t.match([lines.length, lines[1]], [1003, /^P2000 .* 100 +1 +-99$/])
+  t.match(lines.at(-2), '1,001 cells differ.')
+})
+
 t.test('revert undoes a revision and says what it did', async (t) => {
   const { run } = await aChangedList(t)
   const { stdout } = await run('revert', 'L', '--revision', '3', '--note', 'falsch: Preis für A ☀')

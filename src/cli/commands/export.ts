@@ -124,6 +124,11 @@ async function openExport(
   return { total: count, chunks: data as ReadableStream<Uint8Array> }
 }
 
+/** The chunks of a response as buffers. */
+export async function* buffers(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield Buffer.from(chunk)
+}
+
 /** The id of the price list with this name. Throws Failed if there is none. */
 export async function findList({ GET }: PricewellClient, name: string): Promise<number> {
   const { data } = await GET('/api/v1/price_list/', { params: { query: { name } } })

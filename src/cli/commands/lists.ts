@@ -14,7 +14,7 @@ const listsMax = 1000
 export function addLists(program: Program): void {
   program
     .command('lists')
-    .description(`Shows the price lists, ${number(listsMax)} at most.`)
+    .description('Shows the price lists, 1,000 at most.')
     .option('--search <text>', 'only lists whose name contains this, ignoring case')
     .addHelpText('after', '\nExample:\n  pricewell lists --search 2026')
     .action(async (_options, command) => {

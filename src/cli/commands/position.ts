@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { type Format, plainShape } from '../feed-file.ts'
 import { collections } from '../kinds.ts'
 import type { Program } from '../program.ts'
-import { writeExport } from './export.ts'
+import { buffers, writeExport } from './export.ts'
 
 export function addPosition(program: Program): void {
   program
@@ -68,10 +68,6 @@ async function* rowsOver(
     if (isHeader || isOver) yield Buffer.from(text)
     isHeader = false
   }
-}
-
-async function* buffers(chunks: Chunks): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) yield Buffer.from(chunk)
 }
 
 function percent(text: string): number {

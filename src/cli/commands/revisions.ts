@@ -2,12 +2,13 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
+import { mediaTypes } from '../feed-file.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
-import { findList } from './export.ts'
+import { buffers, findList } from './export.ts'
 import { followJob } from './jobs.ts'
 
 const shown = 25
@@ -66,14 +67,35 @@ export function addDiff(program: Program): void {
     .action(async (name, from, to, _options, command) => {
       const options = command.optsWithGlobals()
       const client = openClient(options)
-      const query = { from, limit: 1000, ...(to !== undefined && { to }) }
+      const query = { from, ...(to !== undefined && { to }) }
       const params = { path: { id: await findList(client, name) }, query }
-      const { data } = await client.GET('/api/v1/price_list/{id}/diff/', { params })
-      const cells = data.results.toSorted((a, b) => sizeOf(b) - sizeOf(a))
-      const count = `${number(data.count)} ${data.count === 1 ? 'cell differs' : 'cells differ'}.`
-      const text = cells.length > 0 ? `${table(cells.map(compared))}\n${count}` : count
-      answer(options, cells, text)
+      const headers = { accept: `${mediaTypes.ndjson}, application/problem+json;q=0.5` }
+      const { data } = await client.GET('/api/v1/price_list/{id}/diff/', {
+        ...{ params, headers },
+        parseAs: 'stream',
+      })
+      const { count, cells } = await largestChanges(data as ReadableStream<Uint8Array>)
+      const said = `${number(count)} ${count === 1 ? 'cell differs' : 'cells differ'}.`
+      answer(options, cells, cells.length > 0 ? `${table(cells.map(compared))}\n${said}` : said)
     })
+}
+
+const cellsShown = 1000
+
+/** Counts the changes of a file, and keeps the largest of them. */
+async function largestChanges(
+  file: AsyncIterable<Uint8Array>,
+): Promise<{ count: number; cells: Schemas['CellChange'][] }> {
+  // Loaded only here, so that other commands start without it.
+  const { ndjsonRows } = await import('../file-rows.ts')
+  let count = 0
+  let cells: Schemas['CellChange'][] = []
+  const largest = () => cells.sort((a, b) => sizeOf(b) - sizeOf(a)).slice(0, cellsShown)
+  for await (const { text } of ndjsonRows(buffers(file))) {
+    count++
+    if (cells.push(JSON.parse(text)) >= 10 * cellsShown) cells = largest()
+  }
+  return { count, cells: largest() }
 }
 
 /** Ranks added and removed rows first. */
