@@ -488,7 +488,8 @@ export interface paths {
          *     later observation is not overwritten. A change sent without `observed_at` counts with its own time. A row with
          *     `expected_price` overwrites only that price. Stale rows get 409 `stale-rows`, and nothing is written; with
          *     `on_stale: skip` they are left out. Bad rows are reported first (400). A row that would change nothing is never
-         *     stale, nor is one whose price was never set. Sending the current price confirms it, without a revision.
+         *     stale, nor is one whose price was never set. Sending the current price with `observed_at` confirms it, without a
+         *     revision.
          *
          *     A file may have the column `priced` of an export. Lines where it is false set nothing and are not checked; they
          *     count as `rows`. Without it, and in a JSON body, each row sets a price.
@@ -2666,9 +2667,9 @@ export interface components {
             price_list_name?: components["schemas"]["Text"];
             /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description Leaves out prices that ended before this revision, or day and time. */
+            /** @description Leaves out prices that ended at or before this revision, or day and time. */
             from?: components["schemas"]["AsOf"];
-            /** @description Leaves out prices that began after this revision, or day and time. */
+            /** @description Leaves out prices that began at or after this revision, or day and time. */
             to?: components["schemas"]["AsOf"];
             /** @description Rows as in `get_prices`, each with its code and every extension. */
             payload: components["schemas"]["GetPricesRow"][];
@@ -2859,7 +2860,7 @@ export interface components {
                 kind: components["schemas"]["PromotionKind"];
                 /** @description Its percentage, amount or price. */
                 value: number;
-                /** @description The price with it; absent without a published price to start from. */
+                /** @description The price with it; absent where it does not apply, or without a published price to start from. */
                 price?: number;
                 /**
                  * @description Whether it sets the price, or why not: it is not valid on the day, is for other lists, products or
