@@ -217,11 +217,11 @@ t.test('usage is 2, what is not there 1, a service away 3; no file is begun', as
     [['sales', '--date', '2026-01-01'], 2, '--date does not apply to sales.'],
     [['sales', '-o', 'none/x.csv'], 2, 'none/x.csv cannot be written (ENOENT).'],
     [['sales', '-o', '.'], 2, '. is a folder: name a file in it.'],
-    [
-      ['sales', '-o', 'x.json'],
+    ...['x.json', 'x.xlsx.gz'].map((file): [string[], number, string] => [
+      ['sales', '-o', file],
       2,
-      'x.json: rows are written as .csv or .ndjson; rename it, or use --format.',
-    ],
+      `${file}: rows are written as .csv or .ndjson; rename it, or use --format.`,
+    ]),
     [['prices', '--list', 'M', '-o', 'x.csv'], 1, 'There is no price list "M".'],
     [['sales', '--url', away, '-o', 'x.csv'], 3, `${away} does not answer (ECONNREFUSED).`],
   ]

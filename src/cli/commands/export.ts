@@ -79,7 +79,7 @@ function rejectMisuse(
 }
 
 function formatOf({ output, json }: Shared & { output?: string | undefined }): Format {
-  if (output !== undefined && /\.json(\.gz)?$/i.test(output))
+  if (output !== undefined && /\.(json|xlsx?|ods)(\.gz)?$/i.test(output))
     throw new UsageFault(
       `${output}: rows are written as .csv or .ndjson; rename it, or use --format.`,
     )
