@@ -27,7 +27,8 @@ function makingPlan(
 ): Plan {
   const base_revision = newest(list)
   const rows = shownCells(model, list, cells)
-  const summary = summaryOf(rows)
+  const without_value = rows.filter(({ reason = 'unchanged' }) => reason !== 'unchanged').length
+  const summary = { ...summaryOf(rows), ...(operation === 'reprice' && { without_value }) }
   const check = ({ body }: { body: Record<string, unknown> & { id: number } }) => {
     const shown = {
       id: body.id,
@@ -130,7 +131,8 @@ function applyingPlan({ draw, model }: World): Plan {
     }
     publish(model, list)
     expectEqual(headers['price-list-revision'], String(newest(list)), 'revision of the plan')
-    Object.assign(shown, { status: 'applied', revision: newest(list) })
+    const skipped = stale.length > 0 && { skipped: stale.length }
+    Object.assign(shown, { status: 'applied', revision: newest(list), ...skipped })
   }
   return { call, status: 201, check }
 }
