@@ -78,7 +78,7 @@ export function summaryOf(cells: readonly Shown[]) {
     removed: 0,
     increases: rises.length,
     decreases: falls.length,
-    average_change_percent: mean(percents(changed)),
+    average_change_percent: averageChange(changed),
     largest_increase_percent: largest(percents(rises)),
     largest_decrease_percent: largest(percents(falls).map((percent) => -percent)),
     margin_before: mean(both.map((cell) => cell.margin_before as number)),
@@ -88,6 +88,20 @@ export function summaryOf(cells: readonly Shown[]) {
 }
 
 const largest = (values: number[]) => (values.length === 0 ? null : Math.max(...values))
+
+/** The mean change, from exact values; NaN if a double does not hold a change to 6 decimals. */
+function averageChange(changed: readonly Shown[]): number | null {
+  const compared = changed.filter(({ old, change_percent }) => old && change_percent !== null)
+  if (compared.length === 0) return null
+  if (compared.some(({ change_percent }) => Number(change_percent) >= 1e9)) return Number.NaN
+  let [n, d] = [0n, 1n]
+  for (const { old, new: now } of compared) {
+    const [from, to] = [millionths(Number(old)), millionths(Number(now))]
+    n = n * from + (to - from) * d
+    d *= from
+  }
+  return fromMillionths(halfUp(n * 100_000_000n, d * BigInt(compared.length)))
+}
 
 /** NaN of values that a double holds without their decimals. */
 function mean(values: number[]): number | null {

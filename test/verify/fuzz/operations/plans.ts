@@ -105,7 +105,8 @@ function repriced(
   const digits = String(scaled).replace(/0+$/, '')
   if (digits.length > 15) return { new: null, reason: 'too_large' }
   const price = rounded(value, decimals)
-  return { new: price, ...(price === old && { reason: 'unchanged' }) }
+  // A result of 0 leaves a cell without a price as it is.
+  return { new: price, ...(price === (old ?? 0) && { reason: 'unchanged' }) }
 }
 
 function applyingPlan({ draw, model }: World): Plan {
@@ -114,7 +115,7 @@ function applyingPlan({ draw, model }: World): Plan {
   const keyed = cells.map((cell) => ({ ...cell, key: keyOf(model, cell.row) }))
   const after = shown.base_revision
   const isStale = (cell: (typeof keyed)[number]) =>
-    cell.reason === undefined && isChanged(list, cell.key, cell, { after })
+    [undefined, 'unchanged'].includes(cell.reason) && isChanged(list, cell.key, cell, { after })
   const stale = keyed.filter(isStale)
   const left = keyed.filter((cell) => !isStale(cell))
   const skips = chance(draw, 60)
@@ -129,10 +130,12 @@ function applyingPlan({ draw, model }: World): Plan {
       const row = list.rows.get(key)
       if (row && reason === undefined) putPrice(row, cell, price)
     }
+    const before = newest(list)
     publish(model, list)
-    expectEqual(headers['price-list-revision'], String(newest(list)), 'revision of the plan')
+    const revision = newest(list)
+    expectEqual(headers['price-list-revision'], String(revision), 'revision of the plan')
     const skipped = stale.length > 0 && { skipped: stale.length }
-    Object.assign(shown, { status: 'applied', revision: newest(list), ...skipped })
+    Object.assign(shown, { status: 'applied', ...(revision > before && { revision }), ...skipped })
   }
   return { call, status: 201, check }
 }
