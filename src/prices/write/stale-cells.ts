@@ -94,25 +94,25 @@ async function judgedCells(
   observedAt: string | undefined,
 ): Promise<RawBuilder<unknown>> {
   const { isCalendar, held, since, months } = heldPrice(list)
-  const observed = observedAt === undefined ? undefined : await observations(trx, list, observedAt)
-  // Of a price that was set before the kept history, only the latest moment that it may have been seen is known.
-  const isBefore = sql`${held} is not null and ${since} <= ${list.oldest_revision}`
-  const before = sql`case when ${isBefore} then ${list.oldest_at}::timestamptz end`
-  const known = observed
-    ? sql`greatest(changed.observed_at, ${confirmedAt(list, since)}, ${before})`
-    : sql`null`
-  const isLater = observed ? sql`or known > ${observedAt}::timestamptz` : sql``
+  const given = sql`
+    select f.position, ${line} as line, f.price, f.expected_price, r.id as row_id, f.dimension,
+      ${isCalendar ? sql`f.date` : noDay} as date, ${held} as held, ${since} as since
+    from ${from}
+    join price_list_rows r on ${ofRows(list)} and r.code = f.code and r.extension_key = f.extension_key
+      and ${isPublishedNow(list)}
+    ${months}`
+  const cells =
+    observedAt === undefined
+      ? sql`select *, null::timestamptz as known from (${given}) as cell`
+      : await observedCells(trx, list, given, observedAt)
+  const isLater = observedAt === undefined ? sql`` : sql`or known > ${observedAt}::timestamptz`
   return sql`
     select *, held is distinct from price and (expected_price <> held ${isLater}) is true as is_stale
-    from (
-      select f.position, ${line} as line, f.price, f.expected_price, r.id as row_id, f.dimension,
-        ${isCalendar ? sql`f.date` : sql`'-infinity'::date`} as date, ${held} as held, ${known}::timestamptz as known
-      from ${from}
-      join price_list_rows r on ${ofRows(list)} and r.code = f.code and r.extension_key = f.extension_key
-        and ${isPublishedNow(list)}
-      ${months} ${observed ?? sql``}
-    ) as cell`
+    from (${cells}) as cell`
 }
+
+/** The day of a price outside calendar lists. */
+const noDay = sql`'-infinity'::date`
 
 const ofRows = ({ account_id, id }: PriceList) =>
   sql`r.account_id = ${account_id} and r.price_list_id = ${id}`
@@ -129,11 +129,13 @@ export function heldPrice({ account_id, id, is_calendar: isCalendar }: PriceList
 }
 
 /**
- * SQL that joins the last change of a cell since the first revision observed after `observedAt`, and its confirmation.
+ * SQL of the given cells with their last observation. Cells are grouped with the changes since the first revision that
+ * was observed after `observedAt`, not joined: the planner cannot know how many there were.
  */
-async function observations(
+async function observedCells(
   trx: Trx,
   list: PriceList,
+  given: RawBuilder<unknown>,
   observedAt: string,
 ): Promise<RawBuilder<unknown>> {
   const { rows } = await sql<{ first: number | null }>`
@@ -141,28 +143,36 @@ async function observations(
     where ${ofList(list)} and coalesce(observed_at, at) > ${observedAt}::timestamptz`.execute(trx)
   const first = rows[0]?.first ?? list.version + 1
   const later = changedCells(list, { after: first - 1, until: list.version })
-  const isOfCell = (item: string) => {
-    const of = (column: string) => sql.ref(`${item}.${column}`)
-    const day = list.is_calendar ? sql`and ${of('date')} = f.date` : sql``
-    return sql`${of('row_id')} = r.id and ${of('dimension')} = f.dimension ${day}`
-  }
+  // Of a price that was set before the kept history, only the latest moment that it may have been seen is known.
+  const isBefore = sql`held is not null and since <= ${list.oldest_revision}`
+  const before = sql`case when ${isBefore} then ${list.oldest_at}::timestamptz end`
+  const ofCell = sql`row_id = cell.row_id and dimension = cell.dimension and date = cell.date`
   return sql`
+    select cell.*, greatest(changed.observed_at, ${confirmedAt(list)}, ${before})::timestamptz as known
+    from (
+      select row_id, dimension, date, max(position) as position, max(line) as line, max(price) as price,
+        max(expected_price) as expected_price, max(held) as held, max(since) as since, max(revision) as revision
+      from (
+        select *, null::integer as revision from (${given}) as given
+        union all
+        select null, null, null, null, row_id, dimension, coalesce(date, ${noDay}), null, null, revision
+        from ${later} where change = 'priced' or new is not null
+      ) as cell
+      group by row_id, dimension, date
+    ) as cell
     left join (
-      select distinct on (cell.row_id, cell.dimension, cell.date) cell.row_id, cell.dimension, cell.date, cell.revision,
-        coalesce(v.observed_at, v.at) as observed_at
-      from ${later} join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id}
-        and v.revision = cell.revision
-      where cell.change = 'priced' or cell.new is not null
-      order by cell.row_id, cell.dimension, cell.date, cell.revision desc
-    ) as changed on ${isOfCell('changed')}
-    left join confirmed_prices confirmed on confirmed.account_id = ${list.account_id} and confirmed.price_list_id = ${list.id}
-      and ${isOfCell('confirmed')}`
+      select revision, coalesce(observed_at, at) as observed_at from list_revisions where ${ofList(list)}
+    ) as changed on changed.revision = cell.revision
+    left join lateral (
+      select observed_at, revision from confirmed_prices where ${ofList(list)} and ${ofCell}
+    ) as confirmed on true
+    where cell.position is not null`
 }
 
 /** SQL of the moment of a confirmation, unless the price changed after it. */
-function confirmedAt({ is_calendar, price_dimensions }: PriceList, since: RawBuilder<unknown>) {
+function confirmedAt({ is_calendar, price_dimensions }: PriceList) {
   const hasNeighbours = is_calendar || price_dimensions.length > 1
-  const changed = hasNeighbours ? sql`coalesce(changed.revision, 0)` : since
+  const changed = hasNeighbours ? sql`coalesce(cell.revision, 0)` : sql`since`
   return sql`case when confirmed.revision >= ${changed} then confirmed.observed_at end`
 }
 
