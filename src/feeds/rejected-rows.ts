@@ -124,10 +124,11 @@ export class RejectedRows {
 
   /** The cells of a record without its error from an earlier response, and without empty ones beyond the headings. */
   #fieldsOf(record: readonly string[]): string[] {
+    const headings = this.#headings
     const place = this.#header.indexOf(errorColumn)
     const fields = record.filter((_, index) => index !== place)
-    while (fields.length > this.#headings && fields.at(-1) === '') fields.pop()
-    while (fields.length < this.#headings) fields.push('')
+    while (fields.length > headings && fields.at(-1) === '') fields.pop()
+    while (fields.length < headings) fields.push('')
     return fields
   }
 
