@@ -19,15 +19,35 @@ export function changedCells(list: PriceList, revisions: Revisions): RawBuilder<
 
 const keyColumns = sql`product_id, code, extensions, extension_key`
 
-/** As `changedCells`, with the product and key of each row: product_id, code, extensions, extension_key. */
-export function keyedCells(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+/** With more changes, reading the whole list takes less time than looking up each row. */
+const lookUpsMax = 100_000
+
+/**
+ * As `changedCells`, with the product and key of each row: product_id, code, extensions, extension_key. `changes` is
+ * how many there are, if known.
+ */
+export function keyedCells(
+  list: PriceList,
+  revisions: Revisions,
+  changes = 0,
+): RawBuilder<unknown> {
   if (list.is_calendar) {
     const key = sql`cross join ${keyOfFormerRow(list, sql`at.row_id`)}`
     return changedDays(list, revisions, { join: key, columns: sql`, ${keyColumns}` })
   }
+  const keys =
+    changes > lookUpsMax
+      ? sql`join ${allRows(list)} on r.id = cell.row_id`
+      : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
+  return sql`(select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} ${keys}) as cell`
+}
+
+/** SQL of a FROM item `r` with the products and keys of all rows that the list has or had. */
+function allRows(list: PriceList): RawBuilder<unknown> {
   return sql`(
-    select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} cross join ${keyOfFormerRow(list, sql`cell.row_id`)}
-  ) as cell`
+    select id, ${keyColumns} from price_list_rows where ${ofList(list)}
+    union all select row_id, ${keyColumns} from removed_rows where ${ofList(list)}
+  ) as r`
 }
 
 const inRevisions = (list: PriceList, { after, until }: Revisions) =>

@@ -83,7 +83,7 @@ function readChanges({
     if (last === undefined)
       return { results: [], next: cursorOf(list, place), revision: list.version, has_more: false }
     const columns = await findColumns(trx, account)
-    const cells = await findCells(trx, list, columns, { place, last: last.revision, limit })
+    const cells = await findCells(trx, list, columns, { place, last, limit })
     const shown = cells.slice(0, limit)
     const next =
       cells.length > limit ? placeAfter(shown, place) : { revision: last.revision, read: 0 }
@@ -136,18 +136,29 @@ async function lastRevision(
   list: PriceList,
   place: Place,
   { until, limit }: { until: number; limit: number },
-): Promise<{ revision: number; hasMore: boolean } | undefined> {
-  const { rows } = await sql<{ revision: number | null }>`
-    select max(revision) filter (where before < ${limit + place.read}) as revision
+): Promise<LastRevision | undefined> {
+  const isOnPage = sql`before < ${limit + place.read}`
+  const { rows } = await sql<{ revision: number | null; changes: number | null }>`
+    select max(revision) filter (where ${isOnPage}) as revision, max(before + own) filter (where ${isOnPage}) as changes
     from (
-      select revision, sum(priced + added + removed) over (order by revision) - (priced + added + removed) as before
+      select revision, priced + added + removed as own,
+        sum(priced + added + removed) over (order by revision) - (priced + added + removed) as before
       from list_revisions
       where ${ofList(list)} and revision >= ${firstRevision(place)} and revision <= ${until}
       order by revision limit ${limit + 1}
     ) as revisions`.execute(trx)
-  const revision = rows[0]?.revision ?? null
+  const { revision = null, changes } = rows[0] ?? {}
   const newest = Math.min(until, list.version)
-  return revision === null ? undefined : { revision, hasMore: revision < newest }
+  return revision === null
+    ? undefined
+    : { revision, changes: Number(changes), hasMore: revision < newest }
+}
+
+interface LastRevision {
+  revision: number
+  /** How many changes there are up to it. */
+  changes: number
+  hasMore: boolean
 }
 
 interface FoundCell extends Omit<StoredCell, 'id'> {
@@ -159,20 +170,23 @@ function findCells(
   trx: Trx,
   list: PriceList,
   columns: Columns,
-  { place, last, limit }: { place: Place; last: number; limit: number },
+  { place, last, limit }: { place: Place; last: LastRevision; limit: number },
 ): Promise<FoundCell[]> {
-  const revisions = { after: firstRevision(place) - 1, until: last }
+  const revisions = { after: firstRevision(place) - 1, until: last.revision }
   const statement = sql<FoundCell>`
     select cell.*, v.at, ${changePercent(sql`cell.old`, sql`cell.new`)} as change_percent
     from (
       select cell.revision, cell.row_id as pk, product_id, code, extensions, cell.dimension, cell.date, cell.change,
         case when cell.change <> 'added' then coalesce(cell.old, 0) end as old,
         case when cell.change <> 'removed' then coalesce(cell.new, 0) end as new
-      from ${keyedCells(list, revisions)}
+      from ${keyedCells(list, revisions, last.changes)}
     ) as cell
     join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = cell.revision
     order by cell.revision, ${keyOrder(columns)}, dimension, date offset ${place.read} limit ${limit + 1}`
-  return withinReadTime('Take a smaller `limit`.', async () => (await statement.execute(trx)).rows)
+  const { after, until } = revisions
+  const file = `\`/api/v1/price_list/${list.id}/diff/?from=${after}&to=${until}\` as a file (\`Accept: text/csv\`)`
+  const advice = `Take a smaller \`limit\`, or ${file}; then go on with \`after=${until}\`.`
+  return withinReadTime(advice, async () => (await statement.execute(trx)).rows)
 }
 
 function placeAfter(shown: FoundCell[], place: Place): Place {
