@@ -2296,7 +2296,7 @@ export interface components {
             created?: number;
             /** @description Promotions that change. */
             replaced?: number;
-            /** @description Published rows that they cover after, each once per list; not counted above 1,000 promotions. */
+            /** @description Published rows that they cover after, each once per list; not counted above 1,000 promotions, or if they look at over 10,000,000 rows. */
             covered_rows?: number;
         };
         PlanPage: {

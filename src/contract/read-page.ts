@@ -6,8 +6,8 @@ import { withinReadTime } from './read-cost.ts'
 interface Pages<Row> {
   /** The rows of all pages, which are counted. */
   all: Expression<unknown>
-  /** The same rows with the columns of a page. */
-  rows: Expression<Row>
+  /** The same rows with the columns of a page; without it, `all` has them, and is computed once. */
+  rows?: Expression<Row>
   query: PageQuery
   /** The order of the ids. */
   order?: 'asc' | 'desc'
@@ -45,10 +45,12 @@ export async function readPage<Row extends { id: number }>(
   { all, rows, query: { offset = 0, limit = 25 }, order = 'asc' }: Pages<Row>,
 ): Promise<{ count: number; rows: Omit<Row, 'count'>[] }> {
   const direction = sql.raw(order)
-  const page = sql`select * from (${rows}) as listed order by id ${direction} offset ${offset} limit ${limit}`
+  const [counted, listed] = rows ? [sql`(${all})`, sql`(${rows})`] : [sql`once`, sql`once`]
+  const page = sql`select * from ${listed} as listed order by id ${direction} offset ${offset} limit ${limit}`
   const statement = sql<Row & { count: number }>`
+    ${rows ? sql`` : sql`with once as materialized (${all})`}
     select counted.count, page.*
-    from (select count(*) from (${all}) as everything) as counted
+    from (select count(*) from ${counted} as everything) as counted
     left join (${page}) as page on true
     order by page.id ${direction}`
   const { rows: read } = await withinReadTime(narrower, () => statement.execute(trx))

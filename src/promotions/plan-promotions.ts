@@ -83,7 +83,7 @@ interface Planned {
 
 /**
  * Stores how many published rows each promotion covers. Returns how many they cover together, each row counted once;
- * undefined above `coveringMax` promotions.
+ * undefined above `coveringMax` promotions, and where they would look at too many rows.
  */
 async function countCovered(
   trx: Trx,
@@ -96,6 +96,7 @@ async function countCovered(
   )
   if (rows.length > coveringMax) return undefined
   if (rows.length === 0) return 0
+  if ((await lookedAt(trx, account, planId)) > lookedAtMax) return undefined
   const columns = await findColumns(trx, account)
   const covered = rows.map((planned) => coveredRows(account, columns, planned))
   const statement = sql<{ counts: string; all: number }>`
@@ -111,6 +112,19 @@ async function countCovered(
     update plan_rows r set covered_rows = coalesce((${counts}::jsonb ->> r.place::text)::integer, 0)
     where r.account_id = ${account} and r.plan_id = ${planId}`.execute(trx)
   return Number(all)
+}
+
+/** Looking at so many rows takes 5 to 15 s. */
+const lookedAtMax = 10_000_000
+
+/** How many rows the lists of a plan's promotions have, each list counted once for each promotion. */
+async function lookedAt(trx: Trx, account: number, planId: number): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`
+    select coalesce(sum(l.row_count::bigint), 0) as rows
+    from plan_rows plan
+    join price_lists l on l.account_id = plan.account_id and coalesce(plan.after -> 'price_lists' ? l.name, true)
+    where plan.account_id = ${account} and plan.plan_id = ${planId}`.execute(trx)
+  return Number(rows[0]?.rows ?? 0)
 }
 
 /** SQL of the published rows that a promotion covers. */

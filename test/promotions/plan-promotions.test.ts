@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
@@ -133,4 +134,15 @@ t.test('a plan of promotions is applied at its moment', async (t) => {
     await new Promise((next) => setTimeout(next, 100))
   t.match(await promotions(), [spring])
   t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied' })
+})
+
+t.test('covered rows are not counted where promotions look at over 10,000,000 rows', async (t) => {
+  const { shop, list, plan } = await aShopWithPlans(t)
+  await query(service.url, `update price_lists set row_count = 4000000 where id = ${list.id}`)
+  const three = ['a', 'b', 'c'].map((name) => ({ ...toys, name }))
+  t.match(await plan(three.slice(0, 2)), { summary: { created: 2, covered_rows: 2 } })
+  const many = await plan(three)
+  t.match(many.summary, { created: 3, covered_rows: undefined })
+  const { body } = await shop.get(`/api/v1/plans/${many.id}/rows/`)
+  t.match(body.results, [{ name: 'a', covered_rows: undefined }, {}, {}])
 })

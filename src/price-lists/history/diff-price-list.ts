@@ -24,7 +24,7 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
     await rejectCostly(trx, list, revisions)
     const all = await selectDiff(trx, list, columns, revisions)
-    const { count, rows } = await readPage(trx, { all, rows: all, query })
+    const { count, rows } = await readPage<StoredCell>(trx, { all, query })
     const results = await mapCooperatively(rows, shownCell(list, columns))
     return new Answer({ count, results }, revisionHeader(revisions.until))
   })
@@ -132,12 +132,15 @@ export async function differentCells(
   list: PriceList,
   revisions: Revisions,
 ): Promise<RawBuilder<unknown>> {
-  const { rows } = await sql`
-    select from list_revisions
+  const { rows } = await sql<{ changes: number; moves: number }>`
+    select coalesce(sum(priced + added + removed), 0) as changes, coalesce(sum(added + removed), 0) as moves
+    from list_revisions
     where account_id = ${list.account_id} and price_list_id = ${list.id}
-      and revision > ${revisions.after} and revision <= ${revisions.until} and added + removed > 0
-    limit 1`.execute(trx)
-  return rows.length > 0 ? cellsByKey(list, revisions) : cellsByRow(list, revisions)
+      and revision > ${revisions.after} and revision <= ${revisions.until}`.execute(trx)
+  const { changes = 0, moves = 0 } = rows[0] ?? {}
+  return Number(moves) > 0
+    ? cellsByKey(list, revisions, Number(changes))
+    : cellsByRow(list, revisions)
 }
 
 const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
@@ -158,7 +161,7 @@ function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
   ) as cell`
 }
 
-function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+function cellsByKey(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {
   const { after, until } = revisions
   const newest = sql`(${isIn(until)}) desc, (${isIn(after)}) desc`
   return sql`(
@@ -166,7 +169,7 @@ function cellsByKey(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
       cell.first_old as old, cell.last_new as new, row.was, row.is_now
     from (
       select code, extension_key, extensions, dimension, date, ${ends}
-      from ${keyedCells(list, revisions)}
+      from ${keyedCells(list, revisions, changes)}
       group by code, extension_key, extensions, dimension, date
     ) as cell
     cross join lateral (

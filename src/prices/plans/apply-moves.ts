@@ -124,10 +124,10 @@ export async function applyRevert(application: Application): Promise<Applied> {
 }
 
 /** SQL of the places of changes that can no longer be undone. */
-const staleUndone = ({ plan }: Application) => sql`
+const staleUndone = ({ list, plan }: Application) => sql`
   select plan.place from plan_rows plan
   left join (select row_id, dimension, date from pg_temp.undone_cells where conflict is null) as cell
-    on cell.row_id = plan.row_id and cell.dimension = plan.dimension and cell.date is not distinct from plan.date
+    on cell.row_id = plan.row_id and cell.dimension = plan.dimension ${list.is_calendar ? sql`and cell.date = plan.date` : sql``}
   left join (select row_id from pg_temp.undone_rows where conflict is null) as row on row.row_id = plan.row_id
   where ${ofPlan(plan)} and case when plan.dimension is null then row.row_id is null else cell.row_id is null end`
 
