@@ -138,10 +138,13 @@ function lastPrice(
   day: number,
 ): number | undefined {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs]
-  const held = periods.filter(({ from, to }) => from < end && to > begin)
-  const [{ price, to } = { price: undefined, to: end }] = held.sort((a, b) => b.from - a.from)
-  if (price === undefined) return undefined
-  const moment = Math.min(to, end)
+  let held: Period | undefined
+  for (const period of periods)
+    if (period.from < end && period.to > begin && period.from >= (held?.from ?? period.from))
+      held = period
+  if (!held) return undefined
+  const { price } = held
+  const moment = Math.min(held.to, end)
   const inForce = promotions.filter(
     (one) => one.from < moment && one.until >= moment && one.validFrom <= day && one.validTo >= day,
   )
