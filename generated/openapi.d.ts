@@ -50,9 +50,10 @@ export interface paths {
          *     Columns get letters as in a spreadsheet: `code` is A, then attributes, extensions and costs in the order of
          *     declaration. Letters never change; margin formulas use them to name costs.
          *
-         *     Send the schema again to append columns; they get the next letters. Once products exist, a new extension or a
+         *     Send the schema again to append columns; they get the next letters. Lists keep their margin formula, also a
+         *     default one, without the new costs: `PATCH` it with null to renew it. Once products exist, a new extension or a
          *     changed, moved or missing column gets 409 `schema-in-use`; attributes and costs can still be appended and are
-         *     absent until loaded. Lists keep their margin formula, also a default one: `PATCH` with null renews it.
+         *     absent until loaded.
          *
          *     Without products, even if all were deleted, the schema is replaced. A column is dropped if the new schema has
          *     none with its name, kind, type and `values`. While a price list's filters or margin formula, a promotion's

@@ -40,10 +40,10 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     const next = groupColumns(appended ?? newColumns(declared))
     const replacement = { account, present, next }
     const isOtherKey = hasOtherKeys(replacement)
-    const hasProducts = await hasRows(trx, 'products', { account_id: account })
-    if (hasProducts && (!appended || isOtherKey)) throw productsExist()
+    if (!appended || isOtherKey) await rejectProducts(trx, account)
     if (!appended) await rejectNamedColumns(trx, replacement)
-    if (!hasProducts) await renewDefaultFormulas(trx, replacement)
+    // Lists may exist before the first schema.
+    if (!appended || present.all.length === 0) await renewDefaultFormulas(trx, replacement)
     if (isOtherKey) await forgetFormerKeys(trx, account)
     await replaceColumns(trx, account, next.all)
     return schemaOf(next)
@@ -55,10 +55,11 @@ async function lockCatalog(trx: Trx, account: number): Promise<void> {
   await trx.selectFrom('accounts').select('id').where('id', '=', account).forUpdate().execute()
 }
 
-function productsExist(): Problem {
+async function rejectProducts(trx: Trx, account: number): Promise<void> {
+  if (!(await hasRows(trx, 'products', { account_id: account }))) return
   const detail =
     'There are products: only attributes and costs can be appended, after those that are there. Nothing was written.'
-  return new Problem('schema-in-use', detail)
+  throw new Problem('schema-in-use', detail)
 }
 
 async function replaceColumns(trx: Trx, account: number, columns: Column[]): Promise<void> {

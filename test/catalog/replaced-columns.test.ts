@@ -183,19 +183,3 @@ t.test('lists that were there before the first schema get its default formula', 
     { name: 'Own', margin_formula: '= Price - 1' },
   ])
 })
-
-t.test('an appended cost is in the default formula until there are products', async (t) => {
-  const shop = await service.newAccount(t)
-  await aList(shop, { name: 'L' })
-  await aList(shop, { name: 'Own', margin_formula: '= Price - 1' })
-  const append = async (...names: string[]) => {
-    const costs = names.map((name) => ({ name }))
-    t.equal((await shop.post(schemaPath, { costs })).status, 201)
-    const { results } = (await shop.get('/api/v1/price_list/')).body
-    return results.map((list: { margin_formula: string }) => list.margin_formula)
-  }
-  t.strictSame(await append('x'), ['= (Price - (B)) / Price * 100', '= Price - 1'])
-  t.strictSame(await append('x', 'y'), ['= (Price - (B + C)) / Price * 100', '= Price - 1'])
-  await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ code: 'A' }])
-  t.strictSame(await append('x', 'y', 'z'), ['= (Price - (B + C)) / Price * 100', '= Price - 1'])
-})

@@ -49,7 +49,7 @@ const faulty: Record<
   'a value behind the last column': ['code,country\nA,FR,x\n', [2, '/0', column(3)]],
   'a blank under an empty heading': ['code,country,\nA,FR, \n', [2, '/0', column(3)]],
   'a value beside the error of before': [
-    'code,country,error\nA,FR,x,is wrong\n',
+    'code,country,,error\nA,FR,x,is wrong\n',
     [2, '/0', column(3)],
   ],
   'a column without heading between others': [
