@@ -15,9 +15,7 @@ export interface FeedFile {
   /** The Content-Length; undefined if unknown before the end. */
   length: number | undefined
   shape: CsvShape
-  /**
-   * Reads the content to send from the beginning. Throws `UsageFault` if the file is gone or its length has changed.
-   */
+  /** Reads the content to send from the beginning. Throws `UsageFault` if the file is gone or has another length. */
   open: () => AsyncIterable<Buffer>
   /** Like `open`, but decompressed. */
   decoded: () => AsyncIterable<Buffer>
@@ -82,9 +80,7 @@ async function* unzipped(name: string, chunks: AsyncIterable<Buffer>): AsyncGene
   }
 }
 
-/**
- * Throws `UsageFault` if the rejected rows would replace the file itself, or their file name does not fit its format.
- */
+/** Throws `UsageFault` if the rejected rows would replace the file itself, or their file is of another format. */
 export function rejectTarget(rejects: string, { name, mediaType }: FeedFile): void {
   if (isSameFile(rejects, name))
     throw new UsageFault(`--rejects would replace ${name}: name another file.`)
@@ -100,9 +96,7 @@ function isSameFile(one: string, other: string): boolean {
   return a !== undefined && a.dev === b?.dev && a.ino === b.ino
 }
 
-/**
- * Reads a file of `size` bytes that is sent as `bytes` bytes. Throws before sending anything if the size has changed.
- */
+/** Reads a file of `size` bytes, sent as `bytes` bytes. Throws before sending anything if the size has changed. */
 function reading(
   name: string,
   { size, bytes }: { size: number; bytes: number },
@@ -155,9 +149,8 @@ function fromArray(name: string, size: number, isGzip: boolean): FeedFile {
   const bytes = checkArray(name, isGzip)
   const open = reading(name, { size, bytes }, () => lines(name, isGzip))
   const reads = { open, decoded: open, original: open }
-  const mediaType = 'application/x-ndjson'
-  const sent = { isGzip: false, isArray: true, bytes, length: bytes } as const
-  return { name, mediaType, ...sent, shape: plainShape, ...reads }
+  const sent = { mediaType: mediaTypes.ndjson, isGzip: false, isArray: true } as const
+  return { name, ...sent, bytes, length: bytes, shape: plainShape, ...reads }
 }
 
 async function* lines(name: string, isGzip: boolean): AsyncGenerator<Buffer> {

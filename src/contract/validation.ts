@@ -78,7 +78,7 @@ export type CheckParameters = (
 ) => true | { error: ErrorObject[] }
 
 /** Returns the check of path, query or header parameters, compiled on first use; header names arrive in lower case. */
-export function compileParameters(schema: ParameterSchema, httpPart?: string): CheckParameters {
+export function parameterCheck(schema: ParameterSchema, httpPart?: string): CheckParameters {
   const properties = Object.entries(schema.properties ?? {}).map(
     ([name, value]) => [httpPart === 'headers' ? name.toLowerCase() : name, value] as const,
   )

@@ -5,7 +5,7 @@ import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import { countRows } from '../contract/row-slices.ts'
-import { bodyCheck, compileParameters, type ParameterSchema } from '../contract/validation.ts'
+import { bodyCheck, type ParameterSchema, parameterCheck } from '../contract/validation.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { runOperation } from './execute.ts'
 import { giveFile, takeFile } from './file-routes.ts'
@@ -36,7 +36,7 @@ export async function registerOperations(
   })
   // runOperation validates bodies: it finds all faults, and lets other requests run meanwhile.
   app.setValidatorCompiler(({ schema, httpPart }) =>
-    httpPart === 'body' ? () => true : compileParameters(schema as ParameterSchema, httpPart),
+    httpPart === 'body' ? () => true : parameterCheck(schema as ParameterSchema, httpPart),
   )
   app.setSerializerCompiler(() => JSON.stringify)
   await app.register(glue, {

@@ -83,7 +83,7 @@ interface Planned {
 
 /**
  * Stores how many published rows each promotion covers. Returns how many they cover together, each row counted once;
- * undefined above `coveringMax` promotions, and where they would look at too many rows.
+ * undefined above `coveringMax` promotions, and where too many rows would be checked.
  */
 async function countCovered(
   trx: Trx,
@@ -96,7 +96,7 @@ async function countCovered(
   )
   if (rows.length > coveringMax) return undefined
   if (rows.length === 0) return 0
-  if ((await lookedAt(trx, account, planId)) > lookedAtMax) return undefined
+  if ((await countRowsToCheck(trx, account, planId)) > rowsToCheckMax) return undefined
   const columns = await findColumns(trx, account)
   const covered = rows.map((planned) => coveredRows(account, columns, planned))
   const statement = sql<{ counts: string; all: number }>`
@@ -114,11 +114,11 @@ async function countCovered(
   return Number(all)
 }
 
-/** Looking at so many rows takes 5 to 15 s. */
-const lookedAtMax = 10_000_000
+/** Checking so many rows takes 5 to 15 s. */
+const rowsToCheckMax = 10_000_000
 
 /** How many rows the lists of a plan's promotions have, each list counted once for each promotion. */
-async function lookedAt(trx: Trx, account: number, planId: number): Promise<number> {
+async function countRowsToCheck(trx: Trx, account: number, planId: number): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select coalesce(sum(l.row_count::bigint), 0) as rows
     from plan_rows plan

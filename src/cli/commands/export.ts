@@ -119,10 +119,14 @@ async function openExport(
   }
   const counted = { ...params, query: { ...params.query, limit: 1 } }
   const { count } = (await client.GET(path, { params: counted })).data
-  const headers = { accept: `${mediaTypes[format]}, application/problem+json;q=0.5` }
-  const { data } = await client.GET(path, { params, headers, parseAs: 'stream' })
+  const { data } = await client.GET(path, { params, headers: accepting(format), parseAs: 'stream' })
   return { total: count, chunks: data as ReadableStream<Uint8Array> }
 }
+
+/** The headers that ask for a file, or the problem why there is none. */
+export const accepting = (format: Format) => ({
+  accept: `${mediaTypes[format]}, application/problem+json;q=0.5`,
+})
 
 /** The chunks of a response as buffers. */
 export async function* buffers(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {

@@ -2,13 +2,12 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
-import { mediaTypes } from '../feed-file.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
-import { buffers, findList } from './export.ts'
+import { accepting, buffers, findList } from './export.ts'
 import { followJob } from './jobs.ts'
 
 const shown = 25
@@ -69,9 +68,8 @@ export function addDiff(program: Program): void {
       const client = openClient(options)
       const query = { from, ...(to !== undefined && { to }) }
       const params = { path: { id: await findList(client, name) }, query }
-      const headers = { accept: `${mediaTypes.ndjson}, application/problem+json;q=0.5` }
       const { data } = await client.GET('/api/v1/price_list/{id}/diff/', {
-        ...{ params, headers },
+        ...{ params, headers: accepting('ndjson') },
         parseAs: 'stream',
       })
       const { count, cells } = await largestChanges(data as ReadableStream<Uint8Array>)
