@@ -1,5 +1,6 @@
 import t from 'tap'
 import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { nextMoment } from '../helpers/clocks.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, rowsOf, setPrices } from '../helpers/shop.ts'
@@ -136,7 +137,7 @@ t.test('a list goes on with rows of the new columns, and its history begins anew
   const list = await aList(shop, { name: 'L' })
   await addProducts(shop, 'L', [uk])
   await setPrices(shop, 'L', [{ ...uk, price: 4 }])
-  const before = new Date().toISOString()
+  const before = await nextMoment()
   const remove = { price_list_name: 'L', payload: [uk] }
   const { body: plan } = await shop.post('/api/v1/prices/bulk_remove_products/?plan=true', remove)
   await shop.post('/api/v1/prices/bulk_remove_products/', remove)

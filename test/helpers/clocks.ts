@@ -1,4 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+
+/** A moment after all that was written: the service keeps milliseconds, and rounds them up. */
+export async function nextMoment(): Promise<string> {
+  await sleep(2)
+  return new Date().toISOString()
+}
 
 /** Moves all clocks of this process forward until the test ends. */
 export function letPass(t: Test, ms: number): void {

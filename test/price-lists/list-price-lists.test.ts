@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { listsPath } from '../helpers/catalog.ts'
+import { nextMoment } from '../helpers/clocks.ts'
 import { emptyDatabase } from '../helpers/database.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
@@ -143,7 +144,7 @@ t.test('changed_after picks lists whose prices or rows have changed since', asyn
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   for (const name of ['old', 'new']) await aList(shop, { name })
   await addProducts(shop, 'old', [{ code: 'A', country: 'UK' }])
-  const moment = new Date().toISOString()
+  const moment = await nextMoment()
   await addProducts(shop, 'new', [{ code: 'A', country: 'UK' }])
   const { body } = await shop.get(`${path}?changed_after=${moment}`)
   t.strictSame(

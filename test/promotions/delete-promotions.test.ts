@@ -1,4 +1,5 @@
 import t from 'tap'
+import { nextMoment } from '../helpers/clocks.ts'
 import { expectFaults } from '../helpers/faults.ts'
 import { aPricedList, uk } from '../helpers/plans.ts'
 import type { TestAccount } from '../helpers/service.ts'
@@ -35,7 +36,7 @@ t.test('prices are read without them at once, and with them as of a moment befor
     return body[0].active_price
   }
   t.equal(await read(), 9)
-  const before = new Date().toISOString()
+  const before = await nextMoment()
   await shop.post(`${path}bulk_delete/`, ['less', 'other'])
   t.equal(await read(), 10)
   t.equal(await read(before), 9)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { nextMoment } from '../helpers/clocks.ts'
 import { expectProblem } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { select } from '../helpers/sql.ts'
@@ -122,7 +123,7 @@ t.test(
 
 t.test('as_of shows promotions as they were at a moment', async (t) => {
   const { shop } = await withPromotions(t, [{ ...spring, value: 10 }])
-  const first = new Date().toISOString()
+  const first = await nextMoment()
   await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...spring, value: 20 }])
   const values = async (query: string) =>
     (await shop.get(`${path}${query}`)).body.results.map(({ value }: { value: number }) => value)
@@ -134,7 +135,7 @@ t.test('as_of shows promotions as they were at a moment', async (t) => {
   const versions = () =>
     select(service.url, `select from promotion_versions where account_id = ${shop.id}`)
   const kept = (await versions()).length
-  const second = new Date().toISOString()
+  const second = await nextMoment()
   await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...spring, value: 20 }])
   t.equal((await versions()).length, kept, 'what is sent again keeps nothing')
   t.strictSame([await values(`?as_of=${first}`), await values(`?as_of=${second}`)], [[10], [20]])

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { nextMoment } from '../../helpers/clocks.ts'
 import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -68,11 +69,11 @@ t.test('promotions are those of the moment, by default on its day', async (t) =>
   const promote = (value: number) =>
     shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...promotion, value }])
   const [id] = (await promote(3)).body.created
-  const moments = [new Date().toISOString()]
+  const moments = [await nextMoment()]
   await promote(2)
-  moments.push(new Date().toISOString())
+  moments.push(await nextMoment())
   await shop.send('DELETE', `/api/v1/promotions/${id}`)
-  moments.push(new Date().toISOString())
+  moments.push(await nextMoment())
   const prices = []
   for (const as_of of moments) prices.push((await read({ as_of })).body[0].active_price)
   t.strictSame(prices, [3, 2, 7])
