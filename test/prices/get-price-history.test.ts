@@ -28,6 +28,59 @@ t.test('an entry is of the revision that set the price, also before `from`', asy
   t.equal(body[0].history.length, 1)
 })
 
+for (const [stored, is_calendar] of [
+  ['a row', false],
+  ['a month of a calendar row', true],
+] as const)
+  t.test(`prices of ${stored} each have their own history`, async (t) => {
+    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+    await aList(shop, { name: 'L', is_calendar, price_dimensions: ['retail', 'whole'] })
+    await addProducts(shop, 'L', [uk('A')])
+    const [one, other] = is_calendar
+      ? ['04', '05'].map((day) => ({ price_dimension: 'retail', date: `2026-05-${day}` }))
+      : [{ price_dimension: 'retail' }, { price_dimension: 'whole' }]
+    for (const [key, price] of [
+      [one, 1],
+      [other, 2],
+      [one, 3],
+      [other, 4],
+      [one, 5],
+    ] as const)
+      await setPrices(shop, 'L', [{ ...uk('A'), ...key, price }])
+    const payload = [one, other, one].map((key) => ({ ...uk('A'), ...key }))
+    const read = async (range: object) =>
+      (await shop.post(path, { price_list_name: 'L', payload, ...range })).body.map(
+        ({ history }: { history: Entry[] }) =>
+          history.map(({ price, revision }) => [price, revision]),
+      )
+    const [oneWhole, otherWhole] = [
+      [
+        [0, 1],
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ],
+      [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+      ],
+    ]
+    t.strictSame(await read({}), [oneWhole, otherWhole, oneWhole])
+    for (const [from, ones, others] of [
+      [2, 1, 0],
+      [3, 1, 1],
+      [4, 2, 1],
+      [5, 2, 2],
+      [6, 3, 2],
+    ] as const)
+      t.strictSame(
+        await read({ from }),
+        [oneWhole.slice(ones), otherWhole.slice(others), oneWhole.slice(ones)],
+        `from ${from}`,
+      )
+  })
+
 t.test('a missing extension is named by its JSON Pointer', async (t) => {
   const extensions = [{ name: 'a/b', type: 'string' }]
   const shop = await aShopOf(t, service, { extensions }, [{ code: 'A', 'a/b': 'x' }])

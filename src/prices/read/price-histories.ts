@@ -39,11 +39,10 @@ export async function findHistories(
   const slices = await findSlices(trx, list, list.oldest_revision)
   const oldestSetter = list.oldest_revision + 1
   const statement = sql<{ at: number; entries: string; count: number }>`
-    with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
+    with recursive wanted as materialized (${wantedPrices(list, wanted)}),
     ${priceChain(list, { until, oldestSetter, slices })}, priced as (
-      select at, id, added_version, removed_version, greatest(since, added_version) as revision,
-        prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price
-      from chain where ${isOfStay}
+      select at, id, added_version, removed_version, greatest(since, added_version) as revision, prices[place] as price
+      from chain join wanted using (walk) where ${isOfStay}
     ), changed as (
       select at, id, added_version, removed_version, revision, price
       from (select *, lag(price) over of_row as former, lag(revision) over of_row as before from priced
@@ -105,24 +104,31 @@ export async function revisionAt(
   return Math.max(rows[0]?.revision ?? 0, list.oldest_revision)
 }
 
-/** SQL of a FROM item `input` with the index of each row (`at`), its key, and the place of its price. */
-export function wantedRows(wanted: WantedRow[]): RawBuilder<unknown> {
-  const places = wanted.map(({ date }) => (date === undefined ? null : monthPlace(date)))
+/**
+ * SQL of the wanted prices: the index of each (`at`), the place of its price in `prices`, and the `walk` that finds it.
+ * Prices that are stored together, those of a row or of a month of a calendar row, share a walk, with all their `places`.
+ */
+export function wantedPrices({ is_calendar }: PriceList, wanted: WantedRow[]): RawBuilder<unknown> {
+  const days = wanted.map(({ date }) => (date === undefined ? null : monthPlace(date)))
   const columns = [
     sql`${arrayLiteral(wanted.map(({ code }) => code))}::text[]`,
     sql`${arrayLiteral(wanted.map(({ extensions }) => extensionKey(extensions)))}::text[]`,
     sql`${arrayLiteral(wanted.map(({ dimension }) => dimension))}::integer[]`,
-    sql`${arrayLiteral(places.map((place) => place?.month ?? null))}::date[]`,
-    sql`${arrayLiteral(places.map((place) => place?.place ?? null))}::integer[]`,
+    sql`${arrayLiteral(days.map((day) => day?.month ?? null))}::date[]`,
+    sql`${arrayLiteral(days.map((day, at) => day?.place ?? wanted[at]?.dimension ?? null))}::integer[]`,
   ]
-  return sql`(
-    select code, extension_key, dimension, month, place, at - 1 as at
-    from unnest(${sql.join(columns)}) with ordinality as input (code, extension_key, dimension, month, place, at)
-  ) as input`
+  const storedTogether = is_calendar ? sql`dimension, month` : sql`month`
+  return sql`
+    select *, min(at) over walk as walk, array_agg(place) over walk as places
+    from (
+      select code, extension_key, dimension, month, place, at - 1 as at
+      from unnest(${sql.join(columns)}) with ordinality as input (code, extension_key, dimension, month, place, at)
+    ) as input
+    window walk as (partition by code collate "C", extension_key collate "C", ${storedTogether})`
 }
 
 /** The columns of `presentPrices` and `priceChain`. */
-export const chainColumns = sql`at, dimension, month, place, id, row_id, added_version, removed_version, since, prices`
+export const chainColumns = sql`walk, dimension, month, places, id, row_id, added_version, removed_version, since, prices`
 
 /**
  * SQL that is true for a price of `chain` that was set before its row left. The months of a row that left and came back
@@ -134,27 +140,28 @@ export const isOfStay = sql`(removed_version is null or since < removed_version)
 interface ChainEnd {
   /** The revision whose prices are the last ones needed. */
   until: number
-  /** With this, the chain goes on to the revision that set the price in force at `until`, but not beyond this one. */
+  /** With this, the chain goes on to the revision that set each price in force at `until`, but not beyond this one. */
   oldestSetter?: number | undefined
   slices: number
 }
 
-/** SQL of the recursive CTE `chain`: the prices of the rows `wanted`, back to the end. */
+/** SQL of the recursive CTE `chain`: the prices of the walks of `wanted`, back to the end. */
 export function priceChain(
   list: PriceList,
   { until, oldestSetter = until + 1, slices }: ChainEnd,
 ): RawBuilder<unknown> {
-  const place = list.is_calendar ? sql`chain.place` : sql`chain.dimension`
-  const isSameBefore = sql`former.prices[${place}] is not distinct from chain.prices[${place}]`
+  const isOneSameBefore = sql`exists (
+    select from unnest(chain.places) as place where former.prices[place] is not distinct from chain.prices[place]
+  )`
   const former = formerPrices(list, sql`chain`, { revision: sql`chain.since`, slices })
   return sql`chain (${chainColumns}) as (
       ${presentPrices(list)}
       union all
-      select chain.at, chain.dimension, chain.month, chain.place, chain.id, chain.row_id, chain.added_version,
+      select chain.walk, chain.dimension, chain.month, chain.places, chain.id, chain.row_id, chain.added_version,
         chain.removed_version, former.since, former.prices
       from chain cross join ${former}
       where chain.since > chain.added_version and chain.since >= ${Math.min(until + 1, oldestSetter)}
-        and (chain.since > ${until} or ${isSameBefore})
+        and (chain.since > ${until} or ${isOneSameBefore})
     )`
 }
 
@@ -173,8 +180,8 @@ export function presentPrices({
         and m.dimension = w.dimension and m.month = w.month`
     : sql``
   return sql`
-    select w.at, w.dimension, w.month, w.place, r.id, r.id, r.added_version, r.removed_version, ${prices}
-    from wanted w cross join lateral (
+    select w.walk, w.dimension, w.month, w.places, r.id, r.id, r.added_version, r.removed_version, ${prices}
+    from (select * from wanted where at = walk) as w cross join lateral (
       select id, added_version, removed_version, since, prices from price_list_rows where ${ofKey} and added_version <= ${version}
       union all
       select row_id, added_version, removed_version, since, prices from removed_rows where ${ofKey} and removed_version > ${oldest_revision}

@@ -13,7 +13,7 @@ import {
   priceChain,
   revisionAt,
   shorterHistory,
-  wantedRows,
+  wantedPrices,
 } from './price-histories.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
@@ -97,7 +97,8 @@ interface Stay {
   /** Index of the wanted row. */
   at: number
   id: number
-  dimension: number
+  /** The place of its prices: the dimension, or the day of the month. */
+  place: number
   added: number
   /** The revision that set the first price. */
   since: number
@@ -105,7 +106,7 @@ interface Stay {
   prices: { price: number | null; ended: number | null }[]
 }
 
-const stayColumns = ['at', 'id', 'dimension', 'added_version', 'removed_version', 'since', 'price']
+const stayColumns = ['at', 'id', 'place', 'added_version', 'removed_version', 'since', 'price']
 
 /** SQL of the columns of stays as array texts: an object for each row would take longer than finding it. */
 const stayArrays = sql.join(
@@ -114,12 +115,12 @@ const stayArrays = sql.join(
 
 /** Reads `stayArrays`: the stays of the wanted rows, with one price each. */
 function staysOf(row: Record<string, string | null> | undefined): Stay[] {
-  const [at = [], id = [], dimension = [], added = [], removed = [], since = [], price = []] =
+  const [at = [], id = [], place = [], added = [], removed = [], since = [], price = []] =
     stayColumns.map((name) => readNumbers(row?.[name] ?? null))
   return at.map((index, stay) => ({
     at: index as number,
     id: id[stay] as number,
-    dimension: dimension[stay] as number,
+    place: place[stay] as number,
     added: added[stay] as number,
     since: Math.max(since[stay] as number, added[stay] as number),
     prices: [{ price: price[stay] ?? null, ended: removed[stay] ?? null }],
@@ -134,9 +135,9 @@ async function readStays(
   { first }: Revisions,
 ): Promise<Stay[]> {
   const { rows } = await sql<Record<string, string | null>>`
-    with wanted as materialized (select * from ${wantedRows(wanted)}),
+    with wanted as materialized (${wantedPrices(list, wanted)}),
     present (${chainColumns}) as (${presentPrices(list)}),
-    stays as (select *, prices[dimension] as price from present)
+    stays as (select present.*, at, place, prices[place] as price from present join wanted using (walk))
     select ${stayArrays} from stays`.execute(trx)
   // Which revision set a price is known once its changes are; until then, each dates from when the row was added.
   const stays = staysOf(rows[0]).map((stay) => ({ ...stay, since: stay.added }))
@@ -160,10 +161,10 @@ async function walkStays(
     oldestMistake === undefined ? first : oldestMistake - 1,
   )
   const { rows } = await sql<Record<string, string | null>>`
-    with recursive wanted as materialized (select * from ${wantedRows(wanted)}),
+    with recursive wanted as materialized (${wantedPrices(list, wanted)}),
     ${priceChain(list, { until: first, oldestSetter: oldestMistake, slices })},
     stays as (
-      select *, prices[${list.is_calendar ? sql`place` : sql`dimension`}] as price from chain
+      select chain.*, at, place, prices[place] as price from chain join wanted using (walk)
       where ${isOfStay} order by at, id, added_version, since
     )
     select ${stayArrays} from stays`.execute(trx)
@@ -191,7 +192,7 @@ async function addChanges(
 ): Promise<void> {
   if (stays.length === 0) return
   const ids = stays.map((stay) => stay.id)
-  const dimensions = stays.map(({ dimension }) => dimension)
+  const dimensions = stays.map(({ place }) => place)
   const { rows } = await sql<{ revision: number; places: string | null; prices: string | null }>`
     select v.revision, step.* from list_revisions v cross join lateral (
       select array_agg(w.place - 1) filter (where c.row_id is not null)::text as places,
@@ -229,7 +230,7 @@ function periodsOf({ since, prices }: Stay, { momentOf, undoneBy }: Revisions): 
   const periods: Period[] = []
   let began = since
   for (const [index, { price, ended }] of prices.entries()) {
-    // A change in another dimension does not end this price.
+    // A change in another place does not end this price.
     if (index < prices.length - 1 && prices[index + 1]?.price === price) continue
     const to = ended === null ? Number.POSITIVE_INFINITY : momentOf(ended)
     const counts = undoneBy.get(began) ?? began
