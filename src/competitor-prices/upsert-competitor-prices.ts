@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { operations } from '../../generated/openapi.d.ts'
+import type { RowsByKey } from '../contract/duplicates.ts'
 import type { FeedColumn, FeedCounts, FeedId, Upsert } from '../contract/feed.ts'
 import { Answer, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
@@ -56,7 +57,7 @@ export const upsertCompetitorPrices: Upsert<'upsertCompetitorPrices'> = async (
       isDeepStrictEqual(await lockCompetitorSchema(trx, account, 'for key share'), schema),
     write: (staged) => upsertFile(staged, { ...entries, input: staged.input }),
     upsert: (input, rows) => upsertEntries(trx, { ...entries, input }, rows.length),
-    answer: (written: Written[], payload) => answerOf(written, onStale, payload.keys()),
+    answer: (written: Written[], payload) => answerOf(written, onStale, payload),
   }
 }
 
@@ -64,16 +65,17 @@ export const upsertCompetitorPrices: Upsert<'upsertCompetitorPrices'> = async (
 async function answerOf(
   written: Written[],
   onStale: OnStale,
-  hashes: string[],
+  payload: Pick<RowsByKey<EntryRow>, 'keys' | 'positionOf'>,
 ): Promise<Answer<Schemas['CompetitorHashes']>> {
+  const hashes = payload.keys()
   const stale = new Map(
     written.flatMap((one) => one.stale.map((moments) => [moments.hash, moments])),
   )
   const createdHashes = new Set(written.flatMap((one) => one.created))
   if (onStale === 'reject') {
-    const inPayloadOrder = hashes.flatMap((hash, position) => {
+    const inPayloadOrder = hashes.flatMap((hash) => {
       const moments = stale.get(hash)
-      return moments ? { ...moments, position } : []
+      return moments ? { ...moments, position: payload.positionOf(hash) } : []
     })
     rejectStale(inPayloadOrder, stale.size)
   }

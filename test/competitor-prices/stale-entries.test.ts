@@ -98,6 +98,9 @@ t.test('reject names the stale entries with both moments, and writes nothing', a
     { pointer: '/3', row: 3, code: 'stale', message: message('2026-01-01T10:00:00.500Z') },
   ])
   t.strictSame(await pricesOf(market), { A: 1, B: 1, C: 1 })
+  const fresh = anEntry({ code: 'D' })
+  const repeated = await market.post(`${loadPath}?on_stale=reject`, [fresh, fresh, stale])
+  t.match(repeated.body, { error_count: 1, errors: [{ pointer: '/2', row: 2 }] })
 })
 
 t.test('reject writes all where nothing is stale', async (t) => {
