@@ -3376,7 +3376,7 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /**
              * @description When the key ends: in the future, within five years, and not after the key that makes it (else 400). By
-             *     default in a year, or with the key that makes it.
+             *     default in a year, or with the key that makes it. Fractions of a second are dropped.
              */
             expires_at?: components["schemas"]["Timestamp"];
         };

@@ -1,6 +1,7 @@
 import { type InsertObject, sql } from 'kysely'
 import { fromKysely, type PgBoss } from 'pg-boss'
 import type { DB } from '../../generated/database.d.ts'
+import { withName } from '../accounts/queries.ts'
 import { Answer, type OperationId, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
@@ -57,7 +58,8 @@ export async function enqueueJob(
     operation: job.file?.operation ?? null,
     media_type: job.file?.mediaType ?? null,
     query: JSON.stringify(job.file?.query ?? job.call ?? null),
-    origin: JSON.stringify(job.origin),
+    // The user may be gone when it runs.
+    origin: JSON.stringify(await withName(trx, account, job.origin)),
     virtual_start: virtualStart,
     // The transaction may have begun an hour ago, when its file began to arrive.
     created_at: sql`clock_timestamp()`,

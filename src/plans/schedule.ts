@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { fromKysely, type JobWithMetadata, type PgBoss } from 'pg-boss'
+import { withName } from '../accounts/queries.ts'
 import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
@@ -30,7 +31,13 @@ export async function schedulePlan(
   { account_id: account, id }: StoredPlan,
   { at, ...application }: PlannedApplication & { at: string },
 ): Promise<Answer<Schemas['Plan']>> {
-  await setScheduled(trx, account, id, { at, application, hasJob: false })
+  // The user may be gone by then.
+  const origin = await withName(trx, account, application.origin)
+  await setScheduled(trx, account, id, {
+    at,
+    application: { ...application, origin },
+    hasJob: false,
+  })
   const slot: PlanSlot = { account, plan: id }
   await boss.send(planQueue, slot, {
     startAfter: new Date(at),

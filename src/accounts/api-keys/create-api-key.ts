@@ -62,6 +62,8 @@ function readEnd({ scopes, expires_at }: Input, makersEnd: Date | undefined): Da
   const usual = inYears(years.usual)
   const earlier = makersEnd && makersEnd < usual ? makersEnd : usual
   const end = expires_at === undefined ? earlier : new Date(utcTimestamp(expires_at))
+  // The `exp` of its token has whole seconds.
+  end.setMilliseconds(0)
   const message = faultOfEnd(end, makersEnd)
   if (message) faults.push({ pointer: '/expires_at', code: 'range', message })
   if (faults.length > 0) throw invalidRequest(faults)

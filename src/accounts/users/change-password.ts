@@ -14,7 +14,8 @@ export const changePassword: Handler<'changePassword'> = async ({
   const id = userIdOf(origin.actor)
   if (id === undefined)
     throw new Problem('forbidden', 'Only a user who logs in here has a password to change.')
-  const user = `${account}/${id}`
+  // Not the e-mail of any login, which contains no NUL.
+  const user = `\0${account}/${id}`
   return withinLoginLimits(user, async () => {
     const password_hash = await hashPassword(body.new_password)
     return inAccount(async (trx) => {

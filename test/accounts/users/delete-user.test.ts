@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { anApiKey, withKey } from '../../helpers/api-keys.ts'
+import { anApiKey, keysPath, withKey } from '../../helpers/api-keys.ts'
 import { letPass } from '../../helpers/clocks.ts'
 import { cloneDatabase } from '../../helpers/database.ts'
 import { expectProblem, send } from '../../helpers/operations.ts'
 import { startServiceOn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { aList } from '../../helpers/shop.ts'
 import { anAddedUser, anAdmin, loggedIn, logIn, usersPath } from '../../helpers/users.ts'
 
 const service = await sharedService()
@@ -40,6 +42,40 @@ t.test('every process refuses the tokens of a deleted user within 10 seconds', a
     t.equal(refused.headers['www-authenticate'], 'jwt')
   }
   t.equal((await admin.get(lists)).status, 200, 'those of others go on')
+})
+
+t.test('a deleted user gives no access to others, even in the first seconds', async (t) => {
+  const admin = await anAdmin(t, service)
+  const user = await anAddedUser(admin, ['read', 'admin'])
+  const own = await loggedIn(t, service, user)
+  t.equal((await own.get(usersPath)).status, 200)
+  await admin.send('DELETE', `${usersPath}${user.id}`)
+  const [{ id }] = (await admin.get(usersPath)).body.results
+  for (const [path, body] of [
+    [keysPath, { name: 'K', scopes: ['read'] }],
+    [usersPath, { email: 'other@shop.example', scopes: ['read'] }],
+    [`${usersPath}${id}/reset_password/`, undefined],
+  ] as const)
+    expectProblem(t, await own.post(path, body), 401, 'unauthorized', path)
+})
+
+t.test('a plan that a deleted user has scheduled keeps the name', async (t) => {
+  const admin = await anAdmin(t, service)
+  const user = await anAddedUser(admin, ['write'])
+  const own = await loggedIn(t, service, user)
+  const columns = { attributes: [], extensions: [], costs: [] }
+  await own.post('/api/v1/product_catalog/schema/create_schema/', columns)
+  await own.post('/api/v1/product_catalog/bulk_create_or_update/', [{ code: 'A' }])
+  const { id } = await aList(own, { name: 'L' })
+  const add = { price_list_name: 'L', payload: [{ code: 'A' }] }
+  const { body: plan } = await own.post('/api/v1/prices/bulk_add_products/?plan=true', add)
+  const at = new Date(Date.now() + 1000).toISOString()
+  t.equal((await own.post(`/api/v1/plans/${plan.id}/apply/`, { at })).status, 201)
+  await admin.send('DELETE', `${usersPath}${user.id}`)
+  const revisions = async () =>
+    (await admin.get(`/api/v1/price_list/${id}/revisions/`)).body.results ?? []
+  while ((await revisions()).length === 0) await sleep(100)
+  t.match(await revisions(), [{ actor: { type: 'user', name: user.email } }])
 })
 
 t.test('API keys that a deleted user has made live on', async (t) => {
