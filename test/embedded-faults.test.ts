@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -96,6 +97,16 @@ t.test(
     t.equal(await service.stop(), 0)
   },
 )
+
+t.test('a copy of a data folder whose PostgreSQL runs is refused, not led to it', async (t) => {
+  const service = await startProcess(t, settings)
+  const copy = join(freshDataDir(t, 'copy'), 'data')
+  execFileSync('cp', ['-aL', settings.DATA_DIR, copy])
+  const { code, stderr } = await runFile('src/server.ts', [], { DATA_DIR: copy, PORT: '0' })
+  t.equal(code, 1)
+  t.match(stderr, /is a copy of .*, made while PostgreSQL ran there: stop it \(process \d+\)/)
+  t.equal(await service.stop(), 0)
+})
 
 t.test('a token secret that was not written to its end is made anew', async (t) => {
   truncateSync(join(settings.DATA_DIR, 'jwt-secret'))

@@ -27,10 +27,11 @@ export async function migrate(url: string): Promise<void> {
   try {
     await rejectOtherEncodings(db)
     await ensureApplicationRole(db)
+    await ensureRights(db)
     const provider = new FileMigrationProvider({ fs, path, migrationFolder })
     const { error } = await new Migrator({ db, provider }).migrateToLatest()
     if (error) throw unknownMigration(error) ?? error
-    await ensureOwner(db)
+    await ensurePolicies(db)
   } finally {
     await db.destroy()
   }
@@ -66,7 +67,24 @@ function unknownMigration(error: unknown): StartupError | undefined {
 const lock = 0x6f776e72
 
 /** Tables in which the owner sees the rows of all accounts: to create accounts, count jobs and remove expired rows. */
-const tablesOfAll = ['account_names', 'accounts', 'users', 'jobs', 'idempotency_keys']
+const tablesOfAll = [
+  'account_names',
+  'accounts',
+  'calendar_changes',
+  'calendar_months',
+  'confirmed_prices',
+  'idempotency_keys',
+  'jobs',
+  'list_changes',
+  'list_revisions',
+  'plan_rows',
+  'plans',
+  'price_list_rows',
+  'price_lists',
+  'promotion_versions',
+  'removed_rows',
+  'users',
+]
 
 /** Creates the service's role if it does not exist, and lets the database user act as it. */
 async function ensureApplicationRole(db: Kysely<unknown>): Promise<void> {
@@ -114,10 +132,10 @@ async function grantTemporary(trx: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Gives the owner of the tables the rights that the migrations gave to the user who ran them. A dump may be restored
+ * Gives the owner of the tables the policies that the migrations made for the user who ran them. A dump may be restored
  * for another owner (`pg_restore --no-owner`), who could not create accounts or remove expired rows.
  */
-async function ensureOwner(db: Kysely<unknown>): Promise<void> {
+async function ensurePolicies(db: Kysely<unknown>): Promise<void> {
   await inOrder(db, async (trx) => {
     await sql`
       do $$
@@ -135,6 +153,12 @@ async function ensureOwner(db: Kysely<unknown>): Promise<void> {
           execute format('create policy %I on public.%I to %I using (true)', place.policy, place.name, place.owner);
         end loop;
       end $$`.execute(trx)
+  })
+}
+
+/** Gives the service's role the rights on the tables that the database user will create; another user may have begun. */
+async function ensureRights(db: Kysely<unknown>): Promise<void> {
+  await inOrder(db, async (trx) => {
     await sql`
       do $$ begin
         if not exists (
@@ -144,6 +168,7 @@ async function ensureOwner(db: Kysely<unknown>): Promise<void> {
         ) then
           -- A cluster changes its nodes, too, which fails while one is down.
           alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app;
+          alter default privileges in schema public grant usage on sequences to pricewell_app;
         end if;
       end $$`.execute(trx)
     await grantTemporary(trx)

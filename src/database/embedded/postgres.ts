@@ -160,19 +160,24 @@ interface Running {
   isRefused: boolean
 }
 
-/** Finds the server that runs on the cluster, once it responds. */
+/** Finds the server that runs on the cluster, once it responds. Throws StartupError if the cluster is a copy. */
 async function findRunning(cluster: string, password: string): Promise<Running | undefined> {
-  // Line 1 is the process id, line 5 the folder of the socket, line 8 the state.
-  const [pid, , , , socketDir, , , state] = readLines(join(cluster, 'postmaster.pid'))
+  // Line 1 is the process id, line 2 the data folder, line 5 the folder of the socket, line 8 the state.
+  const [pid, folder, , , socketDir, , , state] = readLines(join(cluster, 'postmaster.pid'))
   if (!socketDir || state?.trim() !== 'ready') return undefined
   // pg takes what the URL omits from the environment: PGPORT and others, which may belong to another server.
   const own = 'user=postgres&sslmode=disable&options=-c%20search_path=public'
   const host = encodeURIComponent(socketDir)
   const url = `postgresql://postgres:${password}@localhost:5432/postgres?host=${host}&${own}`
   const running = { url, pid: Number(pid), socketDir, isRefused: false }
-  return onOneConnection(url, async () => running).catch(({ code }) =>
+  const found = await onOneConnection(url, async () => running).catch(({ code }) =>
     code === invalidPassword ? { ...running, isRefused: true } : undefined,
   )
+  if (found && folder !== cluster)
+    throw new StartupError(
+      `${cluster} is a copy of ${folder}, made while PostgreSQL ran there: stop it (process ${pid}) and copy again`,
+    )
+  return found
 }
 
 /** Returns no lines if there is no file. */
