@@ -398,6 +398,10 @@ export interface paths {
          *     `after` to read what came later. Two readers with the same `after` see the same changes. To start, read the
          *     list's rows as a file; its header `Price-List-Revision` is your first `after`. An unpublished list has no
          *     changes and revision 0.
+         *
+         *     In a calendar list, a row that is added or removed shows once for each of its priced days, and not at all
+         *     without any. A copy that also keeps unpriced rows reads the rows again after a revision with `added` or
+         *     `removed` above 0.
          */
         get: operations["listChanges"];
         put?: never;
@@ -979,7 +983,9 @@ export interface paths {
          *     `["85123A",42,"Lantern & Co",null]`.
          *
          *     **Stale entries.** An entry is stale if its `latest_update` is older than the stored one. Without `latest_update`
-         *     it has the time of the call (for a file loaded by a job, the time of acceptance). `on_stale` says what happens.
+         *     it has the time of the call (for a file loaded by a job, the time of acceptance). A day without a time is its
+         *     midnight (UTC), and so older than an entry of the same day that was sent without `latest_update`. `on_stale`
+         *     says what happens.
          *     With `skip` and `reject` the newest of concurrent calls wins.
          */
         post: operations["upsertCompetitorPrices"];
@@ -5403,7 +5409,7 @@ export interface operations {
                  */
                 bom?: components["parameters"]["ByteOrderMark"];
                 /**
-                 * @description The first moment. `0` is before the first publication; every row is then `added`.
+                 * @description The first moment. `0` is before the first publication; every row is then `added` (in a calendar list, every priced day).
                  * @example 1
                  */
                 from: string;

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
-import { parseShort, ValueFault } from '../contract/json.ts'
+import { parseShort } from '../contract/json.ts'
 import { invalidRequest, RowErrors } from '../contract/row-errors.ts'
 import { compileSchema } from '../contract/validation.ts'
+import { ValueFault } from '../contract/value-faults.ts'
 import type { Columns } from './columns.ts'
 import {
   compileFilters,

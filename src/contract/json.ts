@@ -6,6 +6,7 @@ import { JsonScanner, type Slice, withExactNumbers } from './json-scanner.ts'
 import { Problem } from './problem.ts'
 import { pointerSegment } from './row-errors.ts'
 import { locate, rowsPointer } from './validation-errors.ts'
+import { countMembers, repeatedKey, ValueFault } from './value-faults.ts'
 
 /** Scanned and parsed in about 2 ms; then other requests run. */
 const sliceBytes = 128 * 1024
@@ -110,15 +111,18 @@ function parseWhole(
   const value = parseText(text)
   if (value === undefined)
     throw malformed(`The body is not valid JSON at ${placeOf(diagnose(text).brokenAt, text)}.`)
-  if (countSound(value, text) === members) return value
-  throw repeatedKey(diagnose(text).repeatedKey, rowsPointer(value))
+  const fault = findFault(value, text, members)
+  if (fault) throw faultyValue(fault, rowsPointer(value))
+  return value
 }
 
-/** Counts the members of a value; throws `malformed-body` for a fault. */
-function countSound(value: unknown, text: string): number {
-  const members = countMembers(value, text.includes('\\'))
-  if (members instanceof ValueFault) throw malformed(members.reason)
-  return members
+/** The first fault of a value that was read from `text`, in which as many members are written. */
+function findFault(value: unknown, text: string, members: number): ValueFault | undefined {
+  const counted = countMembers(value, text.includes('\\'))
+  if (counted instanceof ValueFault) return counted
+  return counted === members
+    ? undefined
+    : new ValueFault(repeatedKey.reason, diagnose(text).repeatedKey)
 }
 
 function lineAndColumn(index: number, text: string): string {
@@ -142,11 +146,13 @@ function parseSlice(
     const position = start + Buffer.byteLength(text.slice(1, fault))
     throw malformed(`The body is not valid JSON at byte ${position}.`)
   }
-  if (countSound(rows, text) === members) return rows
-  const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(diagnose(text).repeatedKey ?? '') ?? []
+  const fault = findFault(rows, text, members)
+  if (!fault) return rows
+  const [, row = '0', rest = ''] = /^\/(\d+)(.*)$/s.exec(fault.pointer) ?? []
   const { value, key } = around()
   const array = key === undefined ? '' : `/${pointerSegment(key)}`
-  throw repeatedKey(`${array}/${Number(row) + firstRow}${rest}`, rowsPointer(value))
+  const pointer = `${array}/${Number(row) + firstRow}${rest}`
+  throw faultyValue(new ValueFault(fault.reason, pointer), rowsPointer(value))
 }
 
 /** The body around the sliced array, which has one item here. */
@@ -171,26 +177,15 @@ function parseAround(body: Buffer, slices: Slice[], members: number): Around {
   return { value, key: Object.entries(value as object).find(isArray)?.[0] }
 }
 
-function repeatedKey(pointer = '', rowsAt?: string): Problem {
-  const error = { pointer, code: 'not_allowed', message: 'this key is given twice' } as const
-  return new Problem('malformed-body', `An object has the same key twice, at ${pointer}.`, {
+function faultyValue(
+  { pointer, reason: message }: ValueFault,
+  rowsAt: string | undefined,
+): Problem {
+  const error = { pointer, code: 'not_allowed', message } as const
+  return new Problem('malformed-body', `${message}${pointer && `, at ${pointer}`}.`, {
     errors: [locate(error, rowsAt)],
   })
 }
-
-/** Why a value is refused. Returned, not thrown: a stack trace costs more than a row, and each row may have a fault. */
-export class ValueFault {
-  readonly reason: string
-
-  constructor(reason: string) {
-    this.reason = reason
-  }
-}
-
-const repeatedKeyFault = new ValueFault('An object has the same key twice.')
-const protoKey = new ValueFault('"__proto__" is not allowed as a key.')
-const nul = new ValueFault('A text contains NUL (\\u0000).')
-const loneSurrogate = new ValueFault('A text contains a lone surrogate.')
 
 /** JSON.parse after `withExactNumbers`; undefined for invalid JSON. */
 function parseText(text: string): unknown {
@@ -211,38 +206,7 @@ export function parseShort(text: string): unknown {
   if (scanner.fault) return new ValueFault(scanner.fault.detail)
   const members = countMembers(value, text.includes('\\'))
   if (members instanceof ValueFault) return members
-  return members === scanner.members ? value : repeatedKeyFault
-}
-
-/** Counts the members of a value. Checks its texts if there are `escapes`: only they can write NUL and surrogates. */
-function countMembers(value: unknown, escapes: boolean): number | ValueFault {
-  if (typeof value === 'string') return (escapes && findTextFault(value)) || 0
-  if (typeof value !== 'object' || value === null) return 0
-  if (Array.isArray(value)) return countInItems(value, escapes)
-  let members = 0
-  for (const key in value) {
-    const fault = key === '__proto__' ? protoKey : escapes && findTextFault(key)
-    if (fault) return fault
-    const inside = countMembers((value as Record<string, unknown>)[key], escapes)
-    if (inside instanceof ValueFault) return inside
-    members += 1 + inside
-  }
-  return members
-}
-
-function countInItems(items: unknown[], escapes: boolean): number | ValueFault {
-  let members = 0
-  for (const item of items) {
-    const inside = countMembers(item, escapes)
-    if (inside instanceof ValueFault) return inside
-    members += inside
-  }
-  return members
-}
-
-function findTextFault(text: string): ValueFault | undefined {
-  if (text.includes('\0')) return nul
-  return text.isWellFormed() ? undefined : loneSurrogate
+  return members === scanner.members ? value : repeatedKey
 }
 
 function malformed(detail: string): Problem {

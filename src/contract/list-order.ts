@@ -156,7 +156,8 @@ function isWithinSample(
 async function rejectAbsent(trx: Trx, row: RawBuilder<unknown>): Promise<void> {
   const { rows } = await sql`select id from ${row} as place`.execute(trx)
   if (rows.length > 0) return
-  const message = 'is not the id of a row that is there'
+  const message =
+    'is not the id of a row that is there: begin again without `after`, or page with `offset`'
   throw invalidRequest([{ pointer: '/query/after', code: 'not_allowed', message }])
 }
 

@@ -1,6 +1,5 @@
 import type { RowSchema } from '../contract/document.ts'
 import type { FeedColumn } from '../contract/feed.ts'
-import { ValueFault } from '../contract/json.ts'
 import { keysMax } from '../contract/json-scanner.ts'
 import { isObject } from '../contract/merge-patch.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
@@ -10,6 +9,7 @@ import {
   pointerSegment,
   sentences,
 } from '../contract/row-errors.ts'
+import { ValueFault } from '../contract/value-faults.ts'
 import { cellReader, type ReadCell, unescapeFormula } from './csv-cell.ts'
 import { errorColumn, type RowShape } from './rows.ts'
 

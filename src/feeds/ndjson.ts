@@ -1,4 +1,5 @@
-import { parseShort, ValueFault } from '../contract/json.ts'
+import { parseShort } from '../contract/json.ts'
+import { ValueFault } from '../contract/value-faults.ts'
 import { type FileRow, type FileRows, RowBatch, type RowShape } from './rows.ts'
 import type { TextBlock } from './text-blocks.ts'
 

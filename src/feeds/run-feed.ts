@@ -1,7 +1,6 @@
 import type { RowSchema } from '../contract/document.ts'
 import type { Feed, FeedDone, OpenFeed } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
-import { ValueFault } from '../contract/json.ts'
 import {
   Answer,
   type Context,
@@ -19,6 +18,7 @@ import {
   stagedFaultsMax,
 } from '../contract/staged-faults.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
+import { ValueFault } from '../contract/value-faults.ts'
 import { copyField } from '../database/copy.ts'
 import { analyzeUpserted } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'

@@ -116,8 +116,33 @@ t.test('a key given twice is refused with its place and its row', async (t) => {
     t.equal(type, 'malformed-body', text)
     t.match(message, pointer, text)
     const place = { pointer, ...(row !== undefined && { row, field }) }
-    const expected = [{ ...place, code: 'not_allowed', message: 'this key is given twice' }]
+    const expected = [
+      { ...place, code: 'not_allowed', message: 'An object has the same key twice' },
+    ]
     t.strictSame(options.errors, expected, text)
+  }
+})
+
+t.test('a text that no database keeps is refused with its place and its row', async (t) => {
+  const rows = Array.from({ length: 20_000 }, (_, index) => ({ code: `C${index}` }))
+  const long = JSON.stringify([...rows, { code: 'NUL' }]).replace('"NUL"', '"\\u0000"')
+  const cases: [string, string, number?, string?][] = [
+    ['{"a":"\\u0000"}', '/a'],
+    ['[{"code":"A"},{"code":"B\\ud800"}]', '/1/code', 1, 'code'],
+    ['{"payload":[{},{"x":{"y/z":["a","\\u0000"]}}]}', '/payload/1/x/y~1z/1', 1, 'x/y/z/1'],
+    ['[{"a":{"\\u0000":1}}]', '/0/a', 0, 'a'],
+    [long, '/20000/code', 20_000, 'code'],
+    [`{"name":"L","payload":${long}}`, '/payload/20000/code', 20_000, 'code'],
+  ]
+  for (const [text, pointer, row, field] of cases) {
+    const { type, message, options } = await faultOf(text)
+    t.match(
+      { type, message },
+      { type: 'malformed-body', message: `, at ${pointer}.` },
+      text.slice(0, 80),
+    )
+    const place = { pointer, ...(row !== undefined && { row, field }) }
+    t.match(options.errors, [{ ...place, code: 'not_allowed' }], text.slice(0, 80))
   }
 })
 
@@ -318,7 +343,7 @@ t.test('a key given twice is named in whatever array it is', async (t) => {
     ['0', '/0/1/name'],
   ]) {
     const { errors } = (await faultOf(`{"extensions":[],"${key}":${columns}}`)).options
-    const expected = { pointer, code: 'not_allowed', message: 'this key is given twice' }
+    const expected = { pointer, code: 'not_allowed', message: 'An object has the same key twice' }
     t.strictSame(errors, [expected], 'no row: it is not among the rows')
   }
   const broken = `{"attributes":${columns},"costs"}`

@@ -334,7 +334,7 @@ t.test('rejected rows of NDJSON that are sent again as they are are rejected aga
     file = body
   }
   const cut = twice.slice('{"error":{"a":[1,"}"]}, '.length, -1)
-  t.equal(answers[0], `{${cut},"error":"An object has the same key twice."}\n`)
+  t.equal(answers[0], `{${cut},"error":"An object has the same key twice"}\n`)
   t.strictSame(new Set(answers).size, 1)
 })
 
