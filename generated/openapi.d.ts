@@ -2172,6 +2172,11 @@ export interface components {
             new: number | null;
             /** @description The change, rounded half up to 6 decimals; null without a price to compare with. */
             change_percent: number | null;
+            /**
+             * @description Only in a list with `hide_unpriced`: whether a price is set after the change. Where none is, `new` is 0 and
+             *     `get_prices` leaves the cell out.
+             */
+            priced?: boolean;
         } & {
             [key: string]: unknown;
         };

@@ -37,9 +37,10 @@ export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
     headers: revisionHeader(revisions.until),
     columns: [
       ...['pk', 'extended_catalog_id', 'code'],
-      ...columns.extensions.map(({ name }) => name).filter(isBeside),
+      ...columns.extensions.map(({ name }) => name).filter(isBeside(list)),
       ...['price_dimension', ...(list.is_calendar ? ['date'] : [])],
       ...['change', 'old', 'new', 'change_percent'],
+      ...(list.hide_unpriced ? ['priced'] : []),
     ],
     query: sql`${await selectDiff(trx, list, columns, revisions)} order by id`,
     rowsOf: (cell: StoredCell) => [show(cell)],
@@ -101,6 +102,8 @@ export interface StoredCell {
   old: number | null
   new: number | null
   change_percent: number | null
+  /** Whether a price is set after the change. */
+  priced: boolean
 }
 
 /** SQL of the cells that differ, as StoredCell. */
@@ -113,11 +116,12 @@ async function selectDiff(
   const cells = await differentCells(trx, list, revisions)
   return sql`
     select row_number() over (order by ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code, extensions,
-      dimension, date, change, old, new, ${changePercent(sql`old`, sql`new`)} as change_percent
+      dimension, date, change, old, new, ${changePercent(sql`old`, sql`new`)} as change_percent, priced
     from (
       select pk, product_id, code, extensions, dimension, date,
         case when was and is_now then 'priced' when is_now then 'added' else 'removed' end as change,
-        case when was then coalesce(old, 0) end as old, case when is_now then coalesce(new, 0) end as new
+        case when was then coalesce(old, 0) end as old, case when is_now then coalesce(new, 0) end as new,
+        is_now and new is not null as priced
       from ${cells}
     ) as cell`
 }
@@ -218,16 +222,20 @@ export const unroundedPercent = (old: RawBuilder<unknown>, now: RawBuilder<unkno
 const changeKeys = ['revision', 'at', 'change', 'old', 'new', 'change_percent']
 
 /** Whether an extension is shown: the keys of a change come before a column of the same name. */
-const isBeside = (name: string) => !changeKeys.includes(name)
+const isBeside =
+  ({ hide_unpriced }: PriceList) =>
+  (name: string) =>
+    !changeKeys.includes(name) && !(hide_unpriced && name === 'priced')
 
 /** Returns a function that converts a stored cell to the contract's form. */
 export function shownCell(list: PriceList, columns: Columns) {
+  const isShown = isBeside(list)
   return (cell: Omit<StoredCell, 'id'>): Schemas['CellChange'] => ({
     pk: cell.pk,
     extended_catalog_id: cell.product_id,
     code: cell.code,
     ...Object.fromEntries(
-      columnEntries(columns.extensions, cell.extensions).filter(([name]) => isBeside(name)),
+      columnEntries(columns.extensions, cell.extensions).filter(([name]) => isShown(name)),
     ),
     price_dimension: list.price_dimensions[cell.dimension - 1] as string,
     ...(cell.date !== null && { date: cell.date }),
@@ -235,5 +243,6 @@ export function shownCell(list: PriceList, columns: Columns) {
     old: cell.old,
     new: cell.new,
     change_percent: cell.change_percent,
+    ...(list.hide_unpriced && { priced: cell.priced }),
   })
 }

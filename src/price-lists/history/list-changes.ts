@@ -178,7 +178,8 @@ function findCells(
     from (
       select cell.revision, cell.row_id as pk, product_id, code, extensions, cell.dimension, cell.date, cell.change,
         case when cell.change <> 'added' then coalesce(cell.old, 0) end as old,
-        case when cell.change <> 'removed' then coalesce(cell.new, 0) end as new
+        case when cell.change <> 'removed' then coalesce(cell.new, 0) end as new,
+        cell.change <> 'removed' and cell.new is not null as priced
       from ${keyedCells(list, revisions, last.changes)}
     ) as cell
     join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = cell.revision

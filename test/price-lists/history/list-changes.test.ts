@@ -66,6 +66,36 @@ for (const is_calendar of [false, true])
     },
   )
 
+t.test('a list that hides unpriced cells says whether a price is set', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const [a, b] = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
+  const { id } = await aList(shop, { name: 'L', hide_unpriced: true })
+  await addProducts(shop, 'L', [a, b] as object[])
+  await setPrices(shop, 'L', [{ ...a, price: 0 }])
+  await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 2 })
+  await setPrices(shop, 'L', [{ ...b, price: 0 }])
+  const remove = { price_list_name: 'L', payload: [b] }
+  await shop.post('/api/v1/prices/bulk_remove_products/', remove)
+  const keysOf = (change: Change & { priced?: boolean }) =>
+    [change.code, change.change, change.new, change.priced] as const
+  t.strictSame((await allChanges(shop, id, 1000)).map(keysOf), [
+    ['A', 'added', 0, false],
+    ['B', 'added', 0, false],
+    ['A', 'priced', 0, true],
+    ['A', 'priced', 0, false],
+    ['B', 'priced', 0, true],
+    ['B', 'removed', null, false],
+  ])
+  const diff = `/api/v1/price_list/${id}/diff/`
+  t.strictSame((await shop.get(`${diff}?from=1&to=2`)).body.results.map(keysOf), [
+    ['A', 'priced', 0, true],
+  ])
+  const file = await shop.send('GET', `${diff}?from=1&to=2`, undefined, { accept: 'text/csv' })
+  t.match(file.body, /,change_percent,priced\r?\n.*,priced,0,0,,true\r?\n/)
+  await shop.send('PATCH', `/api/v1/price_list/${id}/`, { hide_unpriced: false })
+  t.notMatch((await allChanges(shop, id, 1000))[0], { priced: false })
+})
+
 t.test('a revision without changes of prices does not end a reading', async (t) => {
   const codes = ['A', 'B', 'C']
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
