@@ -2298,7 +2298,7 @@ export interface components {
             largest_increase_percent?: number | null;
             /** @description The largest fall, as a positive number. */
             largest_decrease_percent?: number | null;
-            /** @description Mean margin of cells that have one before and after. */
+            /** @description Mean of the margins, as rounded, of cells that have one before and after. */
             margin_before?: number | null;
             /** @description Mean margin of the same cells after. */
             margin_after?: number | null;

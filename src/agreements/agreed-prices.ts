@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
 import { Problem } from '../contract/problem.ts'
-import { readNumbers } from '../database/array-literal.ts'
+import { readNullable } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { type AgreedRow, type Line, linesReader } from './price-lines.ts'
@@ -99,7 +99,7 @@ class SameLine {
 
   get agreements(): CoveringAgreement[] {
     this.#agreements ??= this.stored.map(({ id, name, prices }) => {
-      return { id, name, prices: readNumbers(prices) }
+      return { id, name, prices: readNullable(prices) }
     })
     return this.#agreements
   }

@@ -34,7 +34,7 @@ const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
       : (value === '' || codePoints(value) > textLengthMax) && wrongLength,
   integer: (value) => !Number.isSafeInteger(value) && wrongType(wholeNumber),
   number: (value) =>
-    Number.isFinite(value) ? !isMoney(value as number) && wrongNumber : wrongType('a number'),
+    typeof value === 'number' ? !isMoney(value) && wrongNumber : wrongType('a number'),
   boolean: (value) => typeof value !== 'boolean' && wrongType('true or false'),
   date: (value) =>
     typeof value !== 'string' ? wrongType('a day in a string') : !isDate(value) && wrongDay,

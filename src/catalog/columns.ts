@@ -6,7 +6,7 @@ export type ColumnType = Schemas['ColumnType']
 export type ColumnValue = string | number | boolean
 
 /** The allowed values of a column, in the order of declaration. In JSON they are a list. */
-export class AllowedValues {
+class AllowedValues {
   readonly list: ColumnValue[]
   /** The message for any other value; shared by all rows, because it may have 5,000 characters. */
   readonly message: string

@@ -49,10 +49,10 @@ export class JsonScanner {
   #depth = 0
   /** The number of keys of the open object at each depth. */
   readonly #keys: number[] = []
-  /** Start of the open array's uncut part; -1 outside arrays that may be cut. */
+  /** Start of the open array's part that is in no slice yet; -1 outside arrays that may be sliced. */
   #start = -1
   #startMembers = 0
-  /** Commas between items since the last cut. */
+  /** Commas between items since the last slice. */
   #rows = 0
   #arrayDepth = 0
   #isSliced = false

@@ -5,8 +5,8 @@ import { listedMax, RowErrors } from './row-errors.ts'
 import { collectRowErrors } from './validation-errors.ts'
 
 /**
- * Returns the slices of a body. A parsed body is a single slice, validated immediately: throws `invalid-request` if it
- * is not a list.
+ * Returns the slices of a body. A parsed body is a single slice, validated immediately: throws `invalid-request` for
+ * errors outside the rows.
  */
 export async function sliceRows(body: unknown, findFaults: FindFaults): Promise<RowSlices> {
   if (body instanceof SlicedJson)

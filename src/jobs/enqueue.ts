@@ -18,7 +18,7 @@ export interface NewJob {
   kind: JobKind
   /** The number of its products, or of lines in its file. */
   total: number
-  /** The ids of the products to add, in payload order, as an array literal. */
+  /** The ids of the products to add, or to remove, in payload order, as an array literal. */
   productIds?: string
   file?: JobFile
   /** The parameters of the call, for a job without a file. */

@@ -108,7 +108,7 @@ async function createQueues(url: string): Promise<void> {
         retryDelay: retryDelaySeconds,
       })
     }
-    // A worker that dies while applying a plan is noticed as fast as one that dies while running a job.
+    // A worker that dies while it enqueues plans that are due is noticed as fast as one that dies while running a job.
     await boss.createQueue(planQueue, {
       heartbeatSeconds,
       retryLimit,

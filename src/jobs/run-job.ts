@@ -19,7 +19,7 @@ import { countFault, endUndone } from './job-row.ts'
 import { retryDelaySeconds } from './queue.ts'
 
 /** The job has ended as failed because of its input. */
-export class JobRefused extends Error {}
+class JobRefused extends Error {}
 
 /** Runs one kind of job, in chunks, to its end. Throws JobRefused. */
 export type RunJob = (attempt: Attempt, job: JobRow) => Promise<void>

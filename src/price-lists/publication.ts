@@ -139,17 +139,11 @@ function rowsDeletedAtOnce(list: PriceList): number {
 
 /** Deletes rows and their months. There is no cascading foreign key: it would cost a lookup for each row added. */
 async function deleteChunk(trx: Trx, list: PriceList, { ids }: Chunk): Promise<void> {
-  await deleteMonths(trx, list, ids)
+  if (list.is_calendar)
+    await sql`delete from calendar_months where ${ofList(list)} and row_id = any(${ids}::bigint[])`.execute(
+      trx,
+    )
   await sql`delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(
-    trx,
-  )
-}
-
-/** Deletes the stored months of rows, which only calendar lists have. */
-async function deleteMonths(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
-  if (!list.is_calendar || rowIds === '{}') return
-  await sql`
-    delete from calendar_months where ${ofList(list)} and row_id = any(${rowIds}::bigint[])`.execute(
     trx,
   )
 }

@@ -19,7 +19,7 @@ import { planAddedProducts } from './plans/plan-moves.ts'
 
 export const fixedKeys = new Set(['code', 'extensions'])
 
-/** Adds products to a list at price 0 and publishes it. Returns the ids of the rows; above 100 products, the job. */
+/** Adds products to a list, without prices, and publishes it. Returns the ids of the rows; above 100 products, the job. */
 export const addProducts: Handler<'addProducts'> = (request, { boss }) =>
   whenListIsFree(() =>
     request.inAccount(async (trx) => {

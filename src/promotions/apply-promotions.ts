@@ -43,7 +43,7 @@ export async function applyPromotions(
       array_agg(p.id order by r.position) filter (where r.action <> 'create')::text as updated
     from promotions p, ${planned} and p.account_id = ${account} and p.name = r.name`.execute(trx)
   const { created = null, updated = null } = rows[0] ?? {}
-  const ids = (text: string | null) => readNumbers(text) as number[]
+  const ids = (text: string | null) => readNumbers(text)
   return { created: ids(created), updated: ids(updated), skipped: stale.length }
 }
 

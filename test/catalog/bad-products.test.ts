@@ -40,7 +40,7 @@ const cases: BadPayload[] = [
   [
     'a cost beyond a double',
     `[{"code":"A","country":"UK","purchase":1e400}]`,
-    ['/0/purchase', 'type'],
+    ['/0/purchase', 'format'],
   ],
   ['active that is a string', [{ ...row, active: 'true' }], ['/0/active', 'type']],
   ['active that is null', [{ ...row, active: null }], ['/0/active', 'type']],

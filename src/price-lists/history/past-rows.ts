@@ -34,7 +34,7 @@ export async function chooseWalk(trx: Trx, list: PriceList, revision: number): P
   return { direction: forward < back ? 'forward' : 'backward', forward, slices: Number(slices) }
 }
 
-/** SQL that is true for a revision that changed prices: also, in a calendar list, of rows that a revert brought back. */
+/** SQL that is true for a revision that changed prices; in a calendar list, also for one that brought rows back. */
 const changesPrices = ({ is_calendar }: WalkedList): RawBuilder<boolean> =>
   is_calendar ? sql`(priced > 0 or added > 0)` : sql`priced > 0`
 

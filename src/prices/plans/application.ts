@@ -45,7 +45,7 @@ export const ofPlan = ({ account_id, id }: StoredPlan) =>
   sql`plan.account_id = ${account_id} and plan.plan_id = ${id}`
 
 /** SQL that is true for a row `plan` that is not left out. */
-export const isLeft = sql`plan.place not in (select place from pg_temp.left_out)`
+export const isIncluded = sql`plan.place not in (select place from pg_temp.left_out)`
 
 /**
  * Puts the places of a plan's stale rows into the temporary table `left_out`, and returns their number. `stale` is a
@@ -135,7 +135,7 @@ async function findListErrors({ trx, list, plan }: Application): Promise<Request
   const { rows } = await sql<{ changed: number; removed: number }>`
     select count(distinct row_id) filter (where action = 'price') as changed,
       count(*) filter (where action = 'remove') as removed
-    from plan_rows plan where ${ofPlan(plan)} and ${isLeft}`.execute(trx)
+    from plan_rows plan where ${ofPlan(plan)} and ${isIncluded}`.execute(trx)
   const { changed = 0, removed = 0 } = rows[0] ?? {}
   return listErrors(list, { changed: Number(changed), removed: Number(removed) })
 }

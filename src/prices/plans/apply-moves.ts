@@ -13,7 +13,7 @@ import { undo } from '../revert/undo.ts'
 import {
   type Application,
   type Applied,
-  isLeft,
+  isIncluded,
   leaveStaleOut,
   leaveViolatingOut,
   ofPlan,
@@ -26,7 +26,7 @@ export async function applyAddedProducts(application: Application): Promise<Appl
   const skipped = await leaveStaleOut(application, await staleMoves(application))
   const ids = await addDraftRows(trx, list, await findIds(application, 'product_id', sql`true`))
   const moved = await logMoves(trx, list, ids)
-  const result = readNumbers(ids) as number[]
+  const result = readNumbers(ids)
   const counts = { created: moved.added, updated: result.length - moved.added, skipped }
   return { priced: 0, ...moved, skipped, result, jobResult: { rows: result.length, ...counts } }
 }
@@ -75,7 +75,7 @@ async function findIds(
 ): Promise<string> {
   const { rows } = await sql<{ ids: string }>`
     select coalesce(array_agg(plan.${sql.ref(column)} order by plan.position, plan.place), '{}')::text as ids
-    from plan_rows plan where ${ofPlan(plan)} and ${which} and ${isLeft}`.execute(trx)
+    from plan_rows plan where ${ofPlan(plan)} and ${which} and ${isIncluded}`.execute(trx)
   return rows[0]?.ids ?? '{}'
 }
 

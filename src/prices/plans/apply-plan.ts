@@ -82,14 +82,14 @@ function isLarge({ operation, summary, call }: StoredPlan): boolean {
   return changed > cellsMax || moved > backgroundThreshold
 }
 
-const kinds = {
-  update_prices: { apply: applyPrices, kind: 'update_prices' },
-  reprice: { apply: applyPrices, kind: 'reprice' },
-  add_products: { apply: applyAddedProducts, kind: 'add_products' },
-  remove_products: { apply: applyRemovedProducts, kind: 'remove_products' },
-  sync: { apply: applySync, kind: 'sync' },
-  revert: { apply: applyRevert, kind: 'revert' },
-} as const
+const appliers = {
+  update_prices: applyPrices,
+  reprice: applyPrices,
+  add_products: applyAddedProducts,
+  remove_products: applyRemovedProducts,
+  sync: applySync,
+  revert: applyRevert,
+}
 
 /** What applying a plan returns, and what a job stores as its result. */
 interface ApplicationResult {
@@ -119,9 +119,9 @@ async function applyToList(
   // Rows left out are looked up in a hash; without memory for it, each row would be compared with all.
   await useLargeMemory(trx)
   const isOverridden = origin.override !== undefined
-  const { apply: applyTo, kind } = kinds[plan.operation as keyof typeof kinds]
+  const kind = plan.operation as keyof typeof appliers
   const application: Application = { trx, list, plan, skip: new Set(skip), isOverridden }
-  const applied = await applyTo(application)
+  const applied = await appliers[kind](application)
   const { priced, added, removed, skipped, reverts, result } = applied
   const { note } = plan.origin as unknown as Origin
   const { observed_at } = plan.call as { observed_at?: string }

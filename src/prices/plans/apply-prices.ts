@@ -6,7 +6,7 @@ import { writeCells } from '../write/write-cells.ts'
 import {
   type Application,
   type Applied,
-  isLeft,
+  isIncluded,
   leaveStaleOut,
   leaveViolatingOut,
   ofPlan,
@@ -20,7 +20,7 @@ export async function applyPrices(application: Application): Promise<Applied> {
     (await leaveViolatingOut(application))
   const cells = sql`(
     select plan.code, plan.extension_key, plan.dimension, plan.date, plan.new as price
-    from plan_rows plan where ${ofPlan(plan)} and plan.action = 'price' and ${isLeft}
+    from plan_rows plan where ${ofPlan(plan)} and plan.action = 'price' and ${isIncluded}
   ) as f`
   const {
     updated,
@@ -29,9 +29,9 @@ export async function applyPrices(application: Application): Promise<Applied> {
   const { rows } = await sql<{ ids: string | null }>`
     select array_agg(row_id order by first)::text as ids from (
       select plan.row_id, min(coalesce(plan.position, plan.place)) as first from plan_rows plan
-      where ${ofPlan(plan)} and ${isLeft} and (plan.action = 'price' or plan.position is not null) group by plan.row_id
+      where ${ofPlan(plan)} and ${isIncluded} and (plan.action = 'price' or plan.position is not null) group by plan.row_id
     ) as named`.execute(trx)
-  const ids = readNumbers(rows[0]?.ids ?? null) as number[]
+  const ids = readNumbers(rows[0]?.ids ?? null)
   const counts = { rows: ids.length, created: 0, updated, skipped }
   return { priced, added: 0, removed: 0, skipped, result: ids, jobResult: counts }
 }

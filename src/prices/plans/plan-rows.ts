@@ -88,7 +88,8 @@ function summaryOf(
       : sql`(${rowsOfList}::integer - count(*) filter (where ${isRemoved}))`
   const mean = (value: RawBuilder<unknown>, isMeant: RawBuilder<unknown>) =>
     quotient(
-      sql`sum(${value}) filter (where ${isMeant})`,
+      // Thirds and two thirds cut at 20 decimals must still add up to a whole.
+      sql`round(sum(${value}) filter (where ${isMeant}), 12)`,
       sql`count(${value}) filter (where ${isMeant})`,
     )
   const isRise = sql`action = 'price' and (old is null or new > old)`

@@ -3,7 +3,7 @@ import type { Positioned } from '../../contract/duplicates.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import type { AccountSelect, TextRow } from '../../database/account-select.ts'
-import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
+import { arrayLiteral, readNullable } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -88,7 +88,7 @@ const findPresentRows: FindRows = async (run, pricing, wanted) => {
   const select = selects[list.is_calendar ? 'days' : 'rows'][kind]
   const [row] = await run(select, [list.account_id, list.id, ...given])
   const read =
-    kind === 'one' ? (text: string | null) => [text === null ? null : Number(text)] : readNumbers
+    kind === 'one' ? (text: string | null) => [text === null ? null : Number(text)] : readNullable
   return readFound(pricing, wanted, row, read)
 }
 
@@ -97,7 +97,7 @@ const findPastRows: FindRows = async (run, pricing, wanted) => {
   const given = keyColumns.map(({ value }) => arrayLiteral(wanted.map(value)))
   const values = [list.account_id, list.id, ...given, moment.revision]
   const [row] = await run(selectOfPast(list, moment.walk, wanted.length), values)
-  return readFound(pricing, wanted, row, readNumbers)
+  return readFound(pricing, wanted, row, readNullable)
 }
 
 type PastPricing = Pricing & Required<Pick<Pricing, 'moment'>>

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { ListRevisions } from '../../../generated/database.d.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
-import { arrayLiteral, readNumbers } from '../../database/array-literal.ts'
+import { arrayLiteral, readNullable, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { areReadAtOnce, changedCell } from '../../price-lists/history/past-prices.ts'
 import { findSlices } from '../../price-lists/history/past-rows.ts'
@@ -116,7 +116,7 @@ const stayArrays = sql.join(
 /** Reads `stayArrays`: the stays of the wanted rows, with one price each. */
 function staysOf(row: Record<string, string | null> | undefined): Stay[] {
   const [at = [], id = [], place = [], added = [], removed = [], since = [], price = []] =
-    stayColumns.map((name) => readNumbers(row?.[name] ?? null))
+    stayColumns.map((name) => readNullable(row?.[name] ?? null))
   return at.map((index, stay) => ({
     at: index as number,
     id: id[stay] as number,
@@ -209,7 +209,7 @@ async function addChanges(
     where v.account_id = ${account_id} and v.price_list_id = ${id} and v.revision > ${first} and v.priced > 0
     order by v.revision desc`.execute(trx)
   for (const { revision, places, prices } of rows) {
-    const former = readNumbers(prices)
+    const former = readNullable(prices)
     for (const [index, place] of readNumbers(places).entries())
       addFormer(stays[place] as Stay, revision, former[index] ?? null)
   }

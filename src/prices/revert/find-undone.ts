@@ -4,7 +4,11 @@ import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
-import { differentCells, isIn, rowsWithKey } from '../../price-lists/history/diff-price-list.ts'
+import {
+  differentCells,
+  isMemberAt,
+  rowsWithKey,
+} from '../../price-lists/history/diff-price-list.ts'
 import { joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -78,8 +82,8 @@ function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknow
     select r.id as row_id, r.code, r.extensions, 'leave' as move,
       case when r.removed_version is not null or r.since > ${until} ${isChangedMonth} then 'changed_since' end as conflict
     from ${rows}
-    where r.added_version > ${after} and ${isIn(until)}
-      and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isIn(after)})`
+    where r.added_version > ${after} and ${isMemberAt(until)}
+      and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isMemberAt(after)})`
 }
 
 /** SQL of the removed rows, which return. One that came back within these revisions has its cells changed instead. */
@@ -92,7 +96,7 @@ function rowsThatReturn(list: PriceList, { after, until }: Revisions): RawBuilde
     from removed_rows r ${joinProducts(list)}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.removed_version > ${after} and r.removed_version <= ${until} and r.added_version <= ${after}
-      and not exists (select from ${ofKey} where ${isIn(until)})`
+      and not exists (select from ${ofKey} where ${isMemberAt(until)})`
 }
 
 const messages: Record<string, string> = {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
-import { readNumbers } from '../../database/array-literal.ts'
+import { readNullable, readNumbers } from '../../database/array-literal.ts'
 import { columnsOf, type InputColumn, inputRows } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { guardsMargins, isViolating } from '../../price-lists/guardrails.ts'
@@ -31,7 +31,7 @@ export async function findPublishedRows(
     left join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = input.code
       and r.extension_key = input.extension_key and ${isPublished}`.execute(trx)
-  return readNumbers(rows[0]?.ids ?? null)
+  return readNullable(rows[0]?.ids ?? null)
 }
 
 /** What a price write changed. */
@@ -73,7 +73,7 @@ export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): P
   const found = readNumbers(written?.ids ?? null)
   const ids: RowIds = new Array(count).fill(null)
   for (const [index, row] of readNumbers(written?.positions ?? null).entries())
-    ids[row as number] = found[index] as number
+    ids[row] = found[index] as number
   return { ids, written: readWritten(list, written) }
 }
 

@@ -149,6 +149,14 @@ t.test('the average change is rounded once', async (t) => {
     average_change_percent: 500_000_096.0199,
     largest_increase_percent: 500_000_096.0199,
   })
+  await addProducts(shop, 'L', [uk('C')])
+  await setPrices(
+    shop,
+    'L',
+    Object.entries({ A: 3, B: 9, C: 1e6 }).map(([code, price]) => ({ ...uk(code), price })),
+  )
+  const tie = await planPrices({ A: 4, B: 15, C: 1_200_000.015 })
+  t.equal(tie.summary.average_change_percent, 40.000001, 'of 100/3, 200/3 and 20.0000015')
 })
 
 t.test('products, a sync and a revert are planned and applied', async (t) => {
