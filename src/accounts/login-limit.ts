@@ -1,4 +1,4 @@
-import { overloaded, Problem } from '../contract/problem.ts'
+import { overloaded, type Problem, tooManyRequests } from '../contract/problem.ts'
 
 const windowMs = 60_000
 const failuresMax = 10
@@ -50,8 +50,7 @@ function rejectTooMany(email: string): void {
   const entry = failures.get(email)
   if (!entry || entry.until <= performance.now() || entry.count < failuresMax) return
   const seconds = Math.ceil((entry.until - performance.now()) / 1000)
-  const detail = `Too many wrong passwords; try again in ${seconds} s.`
-  throw new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
+  throw tooManyRequests(`Too many wrong passwords; try again in ${seconds} s.`, seconds)
 }
 
 /** Counts a failed login toward the limit of its e-mail. */

@@ -81,6 +81,11 @@ export function unavailable(detail: string, seconds = 1, cause?: unknown): Probl
   return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
 }
 
+/** 429: the client should try again after `seconds`. For a refusal made thousands of times a second, see `refusalOf`. */
+export function tooManyRequests(detail: string, seconds: number): Problem {
+  return new Problem('too-many-requests', detail, { headers: { 'retry-after': String(seconds) } })
+}
+
 /** 401 with the authentication scheme to use. */
 export function unauthorized(detail: string, cause?: unknown): Problem {
   return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'jwt' }, cause })

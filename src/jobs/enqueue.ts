@@ -3,7 +3,7 @@ import { fromKysely, type PgBoss } from 'pg-boss'
 import type { DB } from '../../generated/database.d.ts'
 import { withName } from '../accounts/queries.ts'
 import { Answer, type OperationId, type Origin, type Schemas } from '../contract/operation.ts'
-import { Problem } from '../contract/problem.ts'
+import { tooManyRequests } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { jobInfo } from './job-info.ts'
 import { lockListOrder } from './list-order.ts'
@@ -156,13 +156,17 @@ const retrySeconds = 60
 async function rejectManyJobs(trx: Trx, account: number): Promise<void> {
   const count = await countUnfinished(trx, account, '<>')
   if (count >= jobsMax)
-    throw tooMany(`${count} jobs of this account wait or are under way already.`)
+    throw tooManyRequests(
+      `${count} jobs of this account wait or are under way already.`,
+      retrySeconds,
+    )
 }
 
 /** Throws `too-many-requests` if the account has `filesMax` unfinished file loads. */
 export async function rejectManyFiles(trx: Trx, account: number, filesMax: number): Promise<void> {
   const count = await countUnfinished(trx, account, '=')
-  if (count >= filesMax) throw tooMany(`${count} files of this account wait to be loaded already.`)
+  if (count >= filesMax)
+    throw tooManyRequests(`${count} files of this account wait to be loaded already.`, retrySeconds)
 }
 
 /** `=` counts jobs that load files, `<>` the others. */
@@ -175,9 +179,4 @@ async function countUnfinished(trx: Trx, account: number, isFile: '=' | '<>'): P
     .where('status', '=', 'progress')
     .executeTakeFirstOrThrow()
   return count
-}
-
-function tooMany(detail: string): Problem {
-  const headers = { 'retry-after': String(retrySeconds) }
-  return new Problem('too-many-requests', detail, { headers })
 }

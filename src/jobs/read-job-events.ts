@@ -7,7 +7,7 @@ import {
   type Schemas,
   Stream,
 } from '../contract/operation.ts'
-import { Problem, problemTypes } from '../contract/problem.ts'
+import { Problem, problemTypes, tooManyRequests } from '../contract/problem.ts'
 import { isUnavailable } from '../database/errors.ts'
 import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
@@ -62,9 +62,7 @@ function watchingOf(context: Context): Watching {
 function rejectMany(streams: number): void {
   if (streams < streamsMax) return
   const detail = `This account watches jobs by ${streamsMax} streams already.`
-  throw new Problem('too-many-requests', detail, {
-    headers: { 'retry-after': String(retrySeconds) },
-  })
+  throw tooManyRequests(detail, retrySeconds)
 }
 
 /**

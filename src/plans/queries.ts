@@ -2,7 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Plans } from '../../generated/database.d.ts'
 import { withName } from '../accounts/queries.ts'
 import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
-import { Problem } from '../contract/problem.ts'
+import { Problem, tooManyRequests } from '../contract/problem.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -47,10 +47,8 @@ export async function insertPlan(
   return id
 }
 
-function tooManyPlans(): Problem {
-  const detail = `The account has ${plansMax} open plans. Apply or discard some.`
-  return new Problem('too-many-requests', detail, { headers: { 'retry-after': '60' } })
-}
+const tooManyPlans = () =>
+  tooManyRequests(`The account has ${plansMax} open plans. Apply or discard some.`, 60)
 
 interface PlanTotals {
   summary: Schemas['PlanSummary']

@@ -8,7 +8,7 @@ import {
   type Schemas,
   Stream,
 } from '../../contract/operation.ts'
-import { Problem } from '../../contract/problem.ts'
+import { tooManyRequests } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -37,22 +37,14 @@ export const listChanges: Handler<'listChanges'> = async (request, context) => {
   if (wait === 0 || page.results.length > 0 || page.has_more) return page
   const budget = waiting.get(context) ?? new AccountBudget(Number.POSITIVE_INFINITY)
   waiting.set(context, budget)
-  if (budget.of(request.account) >= waitingMax) throw tooManyWait()
+  if (budget.of(request.account) >= waitingMax)
+    throw tooManyRequests(`${waitingMax} reads of this account wait for changes already.`, 5)
   const open = (gone: AbortSignal) => {
     gone.addEventListener('abort', budget.take(request.account, 1), { once: true })
     return waitForChanges(request, page, AbortSignal.any([gone, context.stopping]))
   }
   return new Stream('application/json; charset=utf-8', open)
 }
-
-const tooManyWait = () =>
-  new Problem(
-    'too-many-requests',
-    `${waitingMax} reads of this account wait for changes already.`,
-    {
-      headers: { 'retry-after': '5' },
-    },
-  )
 
 async function* waitForChanges(
   request: Request,
