@@ -18,6 +18,25 @@ t.test('rows show the price before and after, and what would not change', async 
   t.notMatch(body.results[1], { reason: String })
 })
 
+t.test('rows are in the order of their keys, numbers by value', async (t) => {
+  const packs = [10, 9, -1, 100, 2]
+  const extensions = [{ name: 'pack', type: 'integer' }]
+  const shop = await aShopOf(
+    t,
+    service,
+    { extensions },
+    packs.map((pack) => ({ code: 'A', pack })),
+  )
+  await aList(shop, { name: 'L' })
+  const sync = { price_list_name: 'L' }
+  const { body: plan } = await shop.post('/api/v1/prices/sync_with_catalog/?plan=true', sync)
+  const { results } = (await shop.get(`/api/v1/plans/${plan.id}/rows/`)).body
+  t.strictSame(
+    results.map(({ pack }: { pack: number }) => pack),
+    [-1, 2, 9, 10, 100],
+  )
+})
+
 t.test('the largest change comes first, rows without a percentage last', async (t) => {
   const { shop, plan } = await aPricedList(t, service)
   const { id } = (await plan({ C: 7, B: 15, A: 10.5 })).body

@@ -14,7 +14,7 @@ import { utcTimestamp } from '../../lib/formats.ts'
 import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/queries.ts'
 import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
-import { lockPriceList } from '../../price-lists/queries.ts'
+import { lockPriceList, rejectUnmanaged } from '../../price-lists/queries.ts'
 import { applyPromotions } from '../../promotions/apply-promotions.ts'
 import type { Application } from './application.ts'
 import { applyAddedProducts, applyRemovedProducts, applyRevert, applySync } from './apply-moves.ts'
@@ -101,7 +101,7 @@ interface ApplicationResult {
   revision?: number
 }
 
-/** Applies a locked plan. Throws `plan-stale`, `guardrail-violated`. */
+/** Applies a locked plan. Throws `plan-stale`, `guardrail-violated`, `price-list-not-managed`. */
 export async function apply(trx: Trx, plan: StoredPlan, call: Call): Promise<ApplicationResult> {
   if (plan.operation !== 'promotions') return applyToList(trx, plan, call)
   const { skipped, ...done } = await applyPromotions(trx, plan, new Set(call.skip))
@@ -116,6 +116,7 @@ async function applyToList(
   { skip = [], origin, job }: Call,
 ): Promise<ApplicationResult> {
   const list = await lockPriceList(trx, plan.account_id, { id: plan.price_list_id ?? 0 })
+  rejectUnmanaged(list)
   // Rows left out are looked up in a hash; without memory for it, each row would be compared with all.
   await useLargeMemory(trx)
   const isOverridden = origin.override !== undefined

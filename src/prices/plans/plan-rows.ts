@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { findColumns } from '../../catalog/columns.ts'
+import { findColumns, keyOrder } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import { analyzeLoaded, useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -58,8 +58,9 @@ async function storeRows(
     with stored as (
       insert into plan_rows (account_id, plan_id, place, position, row_id, product_id, code, extensions, extension_key,
         dimension, date, action, reason, old, new, change_percent, margin_before, margin_after, violations, inputs)
-      select ${list.account_id}, ${planId}, row_number() over (order by code, extensions, dimension, date), position,
-        row_id, product_id, code, extensions, extension_key, dimension, date,
+      select ${list.account_id}, ${planId},
+        row_number() over (order by ${keyOrder(columns)}, dimension, date), position, row_id, product_id, code,
+        extensions, extension_key, dimension, date,
         coalesce(action, case when ${isPriced} then 'price' else 'none' end),
         coalesce(reason, case when ${isUnchanged} then 'unchanged' end), old, new,
         ${changePercent(sql`old`, sql`new`)}, margin_before, margin_after,

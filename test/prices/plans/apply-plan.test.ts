@@ -267,6 +267,15 @@ t.test('guardrails are checked by plans, applications and writes', async (t) => 
   t.equal(forced.status, 201)
 })
 
+t.test('a plan of a list that another system has taken over is refused', async (t) => {
+  const { list, planPrices, apply, pricesNow } = await aPricedList(t)
+  const before = await pricesNow()
+  const { id } = await planPrices({ A: 77 })
+  await query(service.url, `update price_lists set origin = 'ui' where id = ${list.id}`)
+  expectProblem(t, await apply(id), { status: 409, type: 'price-list-not-managed' })
+  t.strictSame(await pricesNow(), before)
+})
+
 t.test('a scheduled plan is applied at its moment', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
