@@ -27,11 +27,10 @@ export async function migrate(url: string): Promise<void> {
   try {
     await rejectOtherEncodings(db)
     await ensureApplicationRole(db)
-    await ensureRights(db)
     const provider = new FileMigrationProvider({ fs, path, migrationFolder })
     const { error } = await new Migrator({ db, provider }).migrateToLatest()
     if (error) throw unknownMigration(error) ?? error
-    await ensurePolicies(db)
+    await ensureOwner(db)
   } finally {
     await db.destroy()
   }
@@ -132,10 +131,11 @@ async function grantTemporary(trx: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Gives the owner of the tables the policies that the migrations made for the user who ran them. A dump may be restored
- * for another owner (`pg_restore --no-owner`), who could not create accounts or remove expired rows.
+ * Gives the owner of the tables, and the service's role, the rights that the migrations gave for the user who ran them.
+ * A dump may be restored for another owner (`pg_restore --no-owner`), who could not create accounts or remove expired
+ * rows, and whose later migrations would make tables that the role may not use.
  */
-async function ensurePolicies(db: Kysely<unknown>): Promise<void> {
+async function ensureOwner(db: Kysely<unknown>): Promise<void> {
   await inOrder(db, async (trx) => {
     await sql`
       do $$
@@ -153,14 +153,10 @@ async function ensurePolicies(db: Kysely<unknown>): Promise<void> {
           execute format('create policy %I on public.%I to %I using (true)', place.policy, place.name, place.owner);
         end loop;
       end $$`.execute(trx)
-  })
-}
-
-/** Gives the service's role the rights on the tables that the database user will create; another user may have begun. */
-async function ensureRights(db: Kysely<unknown>): Promise<void> {
-  await inOrder(db, async (trx) => {
     await sql`
-      do $$ begin
+      do $$
+      declare missed name;
+      begin
         if not exists (
           select from pg_default_acl
           where pg_get_userbyid(defaclrole) = current_user and defaclnamespace = 'public'::regnamespace
@@ -169,6 +165,11 @@ async function ensureRights(db: Kysely<unknown>): Promise<void> {
           -- A cluster changes its nodes, too, which fails while one is down.
           alter default privileges in schema public grant select, insert, update, delete on tables to pricewell_app;
           alter default privileges in schema public grant usage on sequences to pricewell_app;
+          for missed in
+            select relname from pg_class where relnamespace = 'public'::regnamespace and relrowsecurity
+          loop
+            execute format('grant select, insert, update, delete on public.%I to pricewell_app', missed);
+          end loop;
         end if;
       end $$`.execute(trx)
     await grantTemporary(trx)

@@ -24,6 +24,8 @@ const ownersPolicies = (owner: string) =>
 async function restoreFor(owner: string): Promise<void> {
   for (const { tablename, policyname } of policies)
     await query(asSuperuser, `drop policy ${policyname} on ${tablename}`)
+  // As if a migration had made it before the rights of the new owner were there.
+  await query(asSuperuser, 'revoke all on plan_rows from pricewell_app')
   for (const statement of [
     `alter database ${name} owner to ${owner}`,
     `alter schema pgboss owner to ${owner}`,
@@ -66,6 +68,8 @@ t.test('a database that was restored for another user is that one’s', async (t
   const service = await startServiceOn(t, database(`${name}_new`))
   t.ok(policies.length > 0)
   t.strictSame(await ownersPolicies(`${name}_new`), policies)
+  const ofPlans = `select has_table_privilege('pricewell_app', 'plan_rows', 'insert') as may`
+  t.strictSame(await select(asSuperuser, ofPlans), [{ may: true }])
   await createAccount(service.url, { account: 'A', email: 'a@example.com' })
 
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })

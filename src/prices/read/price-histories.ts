@@ -106,7 +106,7 @@ export async function revisionAt(
 
 /**
  * SQL of the wanted prices: the index of each (`at`), the place of its price in `prices`, and the `walk` that finds it.
- * Prices that are stored together, those of a row or of a month of a calendar row, share a walk, with all their `places`.
+ * Prices that are stored together, those of a row or of a month of a calendar row, share a walk, which has all their `places`.
  */
 export function wantedPrices({ is_calendar }: PriceList, wanted: WantedRow[]): RawBuilder<unknown> {
   const days = wanted.map(({ date }) => (date === undefined ? null : monthPlace(date)))
@@ -118,13 +118,17 @@ export function wantedPrices({ is_calendar }: PriceList, wanted: WantedRow[]): R
     sql`${arrayLiteral(days.map((day, at) => day?.place ?? wanted[at]?.dimension ?? null))}::integer[]`,
   ]
   const storedTogether = is_calendar ? sql`dimension, month` : sql`month`
+  // Only one price of each walk has the places: with them at all, a row that is wanted 10,000 times would take 400 MB.
   return sql`
-    select *, min(at) over walk as walk, array_agg(place) over walk as places
+    select at, code, extension_key, dimension, month, place, walk, case when at = walk then places end as places
     from (
-      select code, extension_key, dimension, month, place, at - 1 as at
-      from unnest(${sql.join(columns)}) with ordinality as input (code, extension_key, dimension, month, place, at)
-    ) as input
-    window walk as (partition by code collate "C", extension_key collate "C", ${storedTogether})`
+      select *, min(at) over walk as walk, array_agg(place) over walk as places
+      from (
+        select code, extension_key, dimension, month, place, at - 1 as at
+        from unnest(${sql.join(columns)}) with ordinality as input (code, extension_key, dimension, month, place, at)
+      ) as input
+      window walk as (partition by code collate "C", extension_key collate "C", ${storedTogether})
+    ) as walked`
 }
 
 /** The columns of `presentPrices` and `priceChain`. */
