@@ -24,7 +24,7 @@ export function authenticateRequests(app: FastifyInstance, identify: Identify): 
     const { operation, isOpen } = request.routeOptions.config
     if (isOpen || (operation && operation.scope === undefined)) return done()
     const token = readToken(request)
-    // Who has just lost access must not give it to others.
+    // Whoever has just lost access must not give it to others.
     const known = operation?.scope === 'admin' ? undefined : knownTokens.find(token)
     if (known) {
       admit(request, known)

@@ -118,7 +118,7 @@ export function wantedPrices({ is_calendar }: PriceList, wanted: WantedRow[]): R
     sql`${arrayLiteral(days.map((day, at) => day?.place ?? wanted[at]?.dimension ?? null))}::integer[]`,
   ]
   const storedTogether = is_calendar ? sql`dimension, month` : sql`month`
-  // Only one price of each walk has the places: with them at all, a row that is wanted 10,000 times would take 400 MB.
+  // Only one price of each walk has the places: if all had them, a row wanted 10,000 times would take 400 MB.
   return sql`
     select at, code, extension_key, dimension, month, place, walk, case when at = walk then places end as places
     from (

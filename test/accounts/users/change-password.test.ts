@@ -55,6 +55,17 @@ t.test('another current password is refused, ten times a minute', async (t) => {
   t.ok(Number(answer.headers['retry-after']) >= 1)
 })
 
+t.test('failed logins of any name do not keep a user from changing the password', async (t) => {
+  const admin = await anAdmin(t, service)
+  const user = await anAddedUser(admin)
+  const own = await loggedIn(t, service, user)
+  const stranger = { email: `${admin.id}/${user.id}`, password: 'x' }
+  for (let failure = 1; failure <= 10; failure++) await logIn(t, service, stranger)
+  t.equal((await logIn(t, service, stranger)).status, 429)
+  const change = { current_password: user.password, new_password }
+  t.equal((await own.post(changePath, change)).status, 204)
+})
+
 t.test('what cannot be a password is named', async (t) => {
   const admin = await anAdmin(t, service)
   const good = { current_password: admin.password, new_password }
