@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { ListRevisions } from '../../../generated/database.d.ts'
+import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral, readNullable, readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -145,6 +146,12 @@ async function readStays(
   return stays
 }
 
+/** The most past prices that a walk may find: more would take hundreds of megabytes. */
+const pricesMax = 500_000
+
+const tooManyPrices = () =>
+  new Problem('too-costly', `The read finds over ${pricesMax} past prices. ${shorterHistory}`)
+
 /**
  * Finds stays by walking back through the changes of each row after a revision, and through those before a mistake,
  * which may have changed another price of the row.
@@ -165,9 +172,10 @@ async function walkStays(
     ${priceChain(list, { until: first, oldestSetter: oldestMistake, slices })},
     stays as (
       select chain.*, at, place, prices[place] as price from chain join wanted using (walk)
-      where ${isOfStay} order by at, id, added_version, since
+      where ${isOfStay} order by at, id, added_version, since limit ${pricesMax + 1}
     )
-    select ${stayArrays} from stays`.execute(trx)
+    select ${stayArrays} from stays having count(*) <= ${pricesMax}`.execute(trx)
+  if (rows.length === 0) throw tooManyPrices()
   const stays: Stay[] = []
   for (const stay of staysOf(rows[0])) {
     const last = stays.at(-1)
