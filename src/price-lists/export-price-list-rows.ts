@@ -142,7 +142,7 @@ function selected(
   return {
     fields: sql.join(written),
     names: Object.keys(all),
-    from: sql`${rows.from}
+    from: sql`${rows.fromAll}
       ${joinProducts(list)}
       ${position ? attributesOfRow(list).join : sql``} ${joined}`,
   }

@@ -24,6 +24,8 @@ export interface ListRows {
   list: ListKey & Pick<PriceList, 'is_calendar' | 'hide_unpriced'>
   /** A FROM item `r` with the columns of `price_list_rows`, including rows that are not in the list. */
   from: RawBuilder<unknown>
+  /** As `from`, for a statement that reads the prices of the whole list; may leave out rows that are not in the list. */
+  fromAll: RawBuilder<unknown>
   /** As `from`, without prices. */
   fromKeys: RawBuilder<unknown>
   /** Joins the rows `r` that meet a condition. */
@@ -44,6 +46,7 @@ export function publishedRows(list: ListRows['list']): ListRows {
   return {
     list,
     from,
+    fromAll: from,
     fromKeys: from,
     join,
     joinByCode: join,

@@ -36,17 +36,16 @@ export async function orderedRows(
     await rejectUnordered(trx, shown, value.name)
   const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
   const members = sql`${ofList} and ${rows.isMember}`
-  const keyed = keysOf(shown, value)
   const keys = rowKeys(shown, query.order)
   return {
-    rows: selectValued(shown, value, keyed, members),
+    rows: selectValued(shown, value, keysOf(shown, value, rows.fromAll), members),
     // A row that was removed and brought back is in the past twice, with the same id: the one in the revision comes
     // first.
     rowOf: (id) =>
       selectValued(
         shown,
         value,
-        keyed,
+        keysOf(shown, value, rows.from),
         sql`${ofList} and r.id = ${id} order by (${rows.isMember}) desc limit 1`,
       ),
     keys,
@@ -67,9 +66,13 @@ function rowKeys({ list, columns, version }: ShownRows, order: string | undefine
   return orderKeys(order, { ...(code && { code }), price, margin }, ties)
 }
 
-/** The columns that order a page, without prices unless they are needed. */
-function keysOf({ list, rows }: ShownRows, { name }: OrderingValue): SelectedRows {
-  const from = { price: rows.from, margin: sql`${rows.from} ${joinProducts(list)}` }[name ?? '']
+/** The columns that order a page, of these rows with prices; without prices unless they are needed. */
+function keysOf(
+  { list, rows }: ShownRows,
+  { name }: OrderingValue,
+  priced: RawBuilder<unknown>,
+): SelectedRows {
+  const from = { price: priced, margin: sql`${priced} ${joinProducts(list)}` }[name ?? '']
   const fields = sql`r.id, r.code, r.extensions ${name === 'margin' ? sql`, p.costs` : sql``}`
   return { fields, names: ['id', 'code', 'extensions'], from: from ?? rows.fromKeys }
 }

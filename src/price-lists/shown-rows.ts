@@ -51,18 +51,20 @@ export async function shownRows(trx: Trx, list: PriceList, query: RowsQuery): Pr
     if (found.version === 'draft') rejectPriced()
     conditions.push(sql`(${hasAllPrices(list, rows)}) = ${query.priced === 'true'}`)
   }
-  const from = sql`${rows.from} ${join}`
+  const isSearched = query.filters !== undefined || query.contains !== undefined
+  const fromAll = sql`${isSearched ? rows.from : rows.fromAll} ${join}`
   return {
     ...found,
     list,
     columns,
     date,
-    isNarrowed: [query.priced, query.filters, query.contains].some((one) => one !== undefined),
+    isNarrowed: isSearched || query.priced !== undefined,
     ...(query.include !== undefined && { position: positionFields(query.include) }),
     rows: {
       ...rows,
-      from,
-      fromKeys: query.priced === undefined ? sql`${rows.fromKeys} ${join}` : from,
+      from: sql`${rows.from} ${join}`,
+      fromAll,
+      fromKeys: query.priced === undefined ? sql`${rows.fromKeys} ${join}` : fromAll,
       isMember: sql<boolean>`${sql.join(conditions, sql` and `)}`,
     },
   }

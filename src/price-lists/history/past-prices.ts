@@ -1,24 +1,28 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ListKey, PriceList } from '../queries.ts'
 import { pricesOf } from './changed-cells.ts'
-import { formerPrices, pricesAt, type Walk, type WalkedList } from './past-rows.ts'
+import { formerPrices, pricesAt, type Walk, type WalkedList } from './price-walk.ts'
 
 /*
- * Past prices of many rows together: reads all changes of a revision and joins them to the rows. `past-rows` looks up
- * each row instead, which takes fifty times as long per row.
+ * Past prices of many rows together: reads the changes after a revision in order, until every row is found. `price-walk`
+ * looks up each row instead, which takes 25 times as long per change.
  */
 
-const lookUpCost = 50
-/** Each revision takes a join. */
-const revisionsMax = 30
+const lookUpCost = 25
+/** Looking up all changes of a row takes as long as reading those of this many rows. */
+const rowCost = 50
+/** Reading fewer changes at once would take longer to begin than to read. */
+const batchMin = 1000
 
-/** Whether to read all changes of a revision for this many rows, instead of looking up each row. */
+/** Whether reading all changes of a list takes less time than looking up those of this many rows. */
 export const areReadAtOnce = ({ is_calendar, row_count }: PriceList, rows: number): boolean =>
-  !is_calendar && row_count <= lookUpCost * rows
+  !is_calendar && row_count <= rowCost * rows
 
-/** As `areReadAtOnce`, for prices at a revision: also limits the revisions walked. */
-export const isWalkedAtOnce = (list: PriceList, { forward }: Walk, rows: number): boolean =>
-  areReadAtOnce(list, rows) && forward <= revisionsMax
+/** Whether reading changes in batches takes less time than looking up this many rows. */
+export function isWalkedAtOnce(list: PriceList, { lookups, changes }: Walk, rows: number): boolean {
+  const first = Math.min(changes, Math.max(list.row_count, batchMin))
+  return !list.is_calendar && first <= lookUpCost * lookups * rows
+}
 
 /**
  * SQL of the columns to select from `list_changes c` and dimensions `d`: one row per changed cell, with its old price.
@@ -26,8 +30,9 @@ export const isWalkedAtOnce = (list: PriceList, { forward }: Walk, rows: number)
 export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, ${pricesOf('old_prices')} as price`
 
 /**
- * SQL of the recursive CTEs `walk` and `past` (at, price): the prices at a revision of those rows in `found` (at, id,
- * dimension, since) that have changed after it. Walks the revisions forward until every row is found.
+ * SQL of the recursive CTEs up to `past` (at, price): the prices at a revision of those rows in `found` (at, id,
+ * dimension, since) that have changed after it. Each step reads as many changes as the list has rows, in whole
+ * revisions: the first one finds most rows.
  */
 export function pastPrices(
   { account_id, id }: ListKey,
@@ -35,24 +40,38 @@ export function pastPrices(
 ): RawBuilder<unknown> {
   const ofList = sql`account_id = ${account_id} and price_list_id = ${id}`
   return sql`
-    walk (revision, places, prices, rest, row_ids, dimensions) as (
+    dimensions as materialized (select distinct dimension from found),
+    batches as materialized (
+      select max(revision) as until from (
+        select revision, (sum(priced) over (order by revision) - priced) / changes as batch
+        from list_revisions v cross join (
+          select greatest(row_count, ${sql.lit(batchMin)}) as changes from price_lists
+          where account_id = ${account_id} and id = ${id}
+        ) as size
+        where ${ofList} and revision > ${revision} and priced > 0
+      ) as later group by batch
+    ), walk (revision, places, prices, rest, row_ids, dimensions) as (
       select ${revision}, null::bigint[], null::numeric[], array_agg(at), array_agg(id), array_agg(dimension)
       from found where since > ${revision}
       union all
-      select next.revision, step.* from walk
+      select next.until, step.* from walk
       cross join lateral (
-        select v.revision from list_revisions v where ${ofList} and v.revision > walk.revision and priced > 0
-        order by v.revision limit 1
+        select until from batches where until > walk.revision order by until limit 1
       ) as next
       cross join lateral (
-        select array_agg(w.at) filter (where c.row_id is not null), array_agg(c.price) filter (where c.row_id is not null),
-          array_agg(w.at) filter (where c.row_id is null), array_agg(w.id) filter (where c.row_id is null),
-          array_agg(w.dimension) filter (where c.row_id is null)
-        from unnest(walk.rest, walk.row_ids, walk.dimensions) as w (at, id, dimension)
-        left join (
-          select ${changedCell} from list_changes c cross join (select distinct dimension from found) as d
-          where ${ofList} and c.revision = next.revision and c.change = 'priced'
-        ) as c on c.row_id = w.id and c.dimension = w.dimension
+        select array_agg(at) filter (where is_found), array_agg(price) filter (where is_found),
+          array_agg(at) filter (where not is_found), array_agg(id) filter (where not is_found),
+          array_agg(dimension) filter (where not is_found)
+        from (
+          select distinct on (w.at) w.at, w.id, w.dimension, c.row_id is not null as is_found, c.price
+          from unnest(walk.rest, walk.row_ids, walk.dimensions) as w (at, id, dimension)
+          left join (
+            select c.revision, c.slice, ${changedCell}
+            from list_changes c cross join dimensions d
+            where ${ofList} and c.revision > walk.revision and c.revision <= next.until and c.change = 'priced'
+          ) as c on c.row_id = w.id and c.dimension = w.dimension
+          order by w.at, c.revision, c.slice
+        ) as looked
       ) as step
       where walk.rest is not null
     ), past as (

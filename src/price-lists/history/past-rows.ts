@@ -2,46 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
 import { joinRows, type ListRows } from '../list-rows.ts'
 import { ofList } from '../publication.ts'
-import type { ListKey, PriceList } from '../queries.ts'
-
-/*
- * The past of a list. A row stores its present prices and the revision that set them. That revision's change stores the
- * former prices and the revision that set those: a chain. Walking the chain backward takes one lookup per change of the
- * row; walking the list's revisions forward takes one per revision, up to the first that changed the row.
- */
-
-/** How to find past prices; every way gives the same result. */
-export interface Walk {
-  direction: 'backward' | 'forward'
-  /** The revisions that a forward walk looks at per row, on average. */
-  forward: number
-  /** The largest number of statements that wrote the changes of one revision. */
-  slices: number
-}
-
-/** Chooses the direction with fewer lookups between now and a revision, from the counts of the list's changes. */
-export async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
-  const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
-    select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
-    from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and revision > ${revision} and ${changesPrices(list)}`.execute(
-    trx,
-  )
-  const { revisions = 0, changes = 0, slices = 1 } = rows[0] ?? {}
-  const size = Math.max(list.row_count, 1)
-  const back = changes / size
-  const forward = Math.min(revisions, (size * revisions) / Math.max(changes, 1))
-  return { direction: forward < back ? 'forward' : 'backward', forward, slices: Number(slices) }
-}
-
-/** SQL that is true for a revision that changed prices; in a calendar list, also for one that brought rows back. */
-const changesPrices = ({ is_calendar }: WalkedList): RawBuilder<boolean> =>
-  is_calendar ? sql`(priced > 0 or added > 0)` : sql`priced > 0`
-
-/** The largest number of statements that wrote the changes of one revision after `revision`. */
-export async function findSlices(trx: Trx, list: PriceList, revision: number): Promise<number> {
-  return (await chooseWalk(trx, list, revision)).slices
-}
+import type { PriceList } from '../queries.ts'
+import { isWalkedAtOnce, pastPrices } from './past-prices.ts'
+import { chooseWalk, pricesAt, type Walk } from './price-walk.ts'
 
 /** The rows of a list as they were at a revision, including those removed since. */
 export async function rowsAsOf(trx: Trx, list: PriceList, revision: number): Promise<ListRows> {
@@ -69,119 +32,46 @@ export function pastRows(list: PriceList, revision: number, walk: Walk): ListRow
     where now.account_id = ${list.account_id} and now.price_list_id = ${list.id}
   ) as m`
   const from = sql`${rowsWhere(sql`true`)} as r`
+  const isMember = sql<boolean>`
+    r.added_version <= ${revision} and (r.removed_version is null or r.removed_version > ${revision})`
+  const members = { list, revision, from: sql`${allWhere(isMember)} as r` }
   return {
     list,
     from,
+    fromAll: isWalkedAtOnce(list, walk, list.row_count) ? walkedAtOnce(members) : from,
     fromKeys: sql`${allWhere(sql`true`)} as r`,
     fromMonths: pastMonths,
     join: joinRows(list, from),
     // A join to the union of all rows would scan the list.
     joinByCode: (condition) => sql`join lateral ${rowsWhere(condition)} as r on true`,
-    isMember: sql`r.added_version <= ${revision} and (r.removed_version is null or r.removed_version > ${revision})`,
+    isMember,
   }
 }
 
-/** What a walk needs to know of a list. */
-export type WalkedList = ListKey & Pick<PriceList, 'is_calendar' | 'price_dimensions'>
-
-/** SQL of the `prices` that the row or month `now` had at a revision, and of the revision that set them (`since`). */
-export function pricesAt({
-  list,
-  revision,
-  walk: { direction, slices },
-}: {
-  list: WalkedList
-  revision: number | RawBuilder<number>
-  walk: Walk
-}): RawBuilder<unknown> {
-  const formerIn = (of: RawBuilder<unknown>) =>
-    formerPrices(list, sql`now`, { revision: of, slices })
-  if (direction === 'forward')
-    return sql`
-      select since, prices from (
-        (
-          select 1 as choice, former.since, former.prices
-          from list_revisions later cross join ${formerIn(sql`later.revision`)}
-          where later.account_id = ${list.account_id} and later.price_list_id = ${list.id}
-            and later.revision > ${revision} and later.revision <= now.since and ${changesPrices(list)}
-          order by later.revision limit 1
-        )
-        union all select 2, now.since, now.prices
-      ) as found
-      order by choice limit 1`
-  return sql`
-    with recursive chain (since, prices) as (
-      select now.since, now.prices
-      union all
-      select former.since, former.prices from chain cross join ${formerIn(sql`chain.since`)}
-      where chain.since > ${revision}
-    )
-    select since, prices from chain where since <= ${revision}`
-}
-
 /**
- * SQL of a FROM item `former` with the prices that a row had before a revision changed them, and the revision that set
- * those; empty if the revision did not change the row. `row` has the columns `id`, or `row_id`, `dimension` and `month`
- * in a calendar list.
+ * SQL of the rows `r` that were in a list at a revision, with the prices of then. Reads the changes at once. Full joins,
+ * because PostgreSQL never joins them row by row, as it would others whenever it underestimates the rows.
  */
-export function formerPrices(
-  list: WalkedList,
-  row: RawBuilder<unknown>,
-  { revision, slices }: { revision: RawBuilder<unknown>; slices: number },
-): RawBuilder<unknown> {
-  const changeOf = list.is_calendar ? changeOfMonth : changeOfRow
-  // A calendar row that a revert brought back keeps its earlier months.
-  const kinds = list.is_calendar ? ['priced', 'added'] : ['priced']
-  const changes = Array.from({ length: slices }, (_, slice) => slice).flatMap((slice) =>
-    kinds.map((kind) => changeOf(list, { row, revision, slice, kind })),
-  )
-  return sql`lateral (${sql.join(changes, sql` union all `)}) as former`
+function walkedAtOnce({ list, revision, from }: Members): RawBuilder<unknown> {
+  const dimensions = sql.lit(list.price_dimensions.length)
+  return sql`(
+    with recursive found as materialized (
+      select row_number() over () as at, r.id, r.since, dimension
+      from ${from} cross join generate_series(1, ${dimensions}) as dimension where r.since > ${revision}
+    ), ${pastPrices(list, sql<number>`${revision}::integer`)},
+    former as (
+      select id, array_agg(past.price order by dimension) as prices from found full join past using (at) group by id
+    )
+    select r.account_id, r.price_list_id, r.id, r.product_id, r.code, r.extensions, r.extension_key, r.dynamic_attributes,
+      r.added_version, r.removed_version, case when r.since > ${revision} then former.prices else r.prices end as prices
+    from ${from} full join former on former.id = r.id
+    offset 0
+  ) as r`
 }
 
-interface Looked {
-  row: RawBuilder<unknown>
-  revision: RawBuilder<unknown>
-  slice: number
-  kind: string
-}
-
-function changeOfRow(
-  { account_id, id, price_dimensions }: WalkedList,
-  { row, revision, slice, kind }: Looked,
-): RawBuilder<unknown> {
-  // Each use of an array decompresses it, so the first dimension does without the length.
-  const prices = price_dimensions.map((_, index) =>
-    index === 0
-      ? sql`h.old_prices[h.place]`
-      : sql`h.old_prices[${sql.lit(index)} * cardinality(h.from_revisions) + h.place]`,
-  )
-  return sql`
-    select h.from_revisions[h.place] as since, array[${sql.join(prices)}] as prices
-    from (
-      select row_ids, from_revisions, old_prices, array_position(row_ids, ${row}.id) as place from list_changes
-      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = ${sql.lit(kind)}
-        and slice = ${sql.lit(slice)} and first_row_id <= ${row}.id
-      order by first_row_id desc limit 1
-    ) as h
-    where h.place is not null`
-}
-
-/** `old_prices` is two-dimensional here: 31 prices for each month. */
-function changeOfMonth(
-  { account_id, id }: WalkedList,
-  { row, revision, slice, kind }: Looked,
-): RawBuilder<unknown> {
-  return sql`
-    select h.from_revisions[h.place] as since, array(select unnest(h.old_prices[h.place:h.place])) as prices
-    from (
-      select from_revisions, old_prices, (
-          select place from unnest(row_ids, dimensions, months) with ordinality as month (row_id, dimension, month, place)
-          where month.row_id = ${row}.row_id and month.dimension = ${row}.dimension and month.month = ${row}.month
-        ) as place
-      from calendar_changes
-      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = ${sql.lit(kind)}
-        and slice = ${sql.lit(slice)} and first_row_id <= ${row}.row_id
-      order by first_row_id desc limit 1
-    ) as h
-    where h.place is not null`
+interface Members {
+  list: PriceList
+  revision: number
+  /** SQL of the rows `r` that were in the list, with their present prices. */
+  from: RawBuilder<unknown>
 }

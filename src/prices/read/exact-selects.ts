@@ -7,7 +7,7 @@ import {
   pastPrices,
   pastPricesByRow,
 } from '../../price-lists/history/past-prices.ts'
-import type { Walk } from '../../price-lists/history/past-rows.ts'
+import type { Walk } from '../../price-lists/history/price-walk.ts'
 import { publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { setPrice } from './matching-rows.ts'

@@ -7,6 +7,7 @@ import { monthPlace } from '../../price-lists/calendar.ts'
 import {
   attributesOfRow,
   joinProducts,
+  joinRows,
   type ListRows,
   setOnDay,
 } from '../../price-lists/list-rows.ts'
@@ -78,24 +79,30 @@ export function selectAllMatching(
   const parts = [
     {
       rows: byKey,
-      hasCode: true,
+      join: rowsOfList.joinByCode,
       on: sql`r.code = input.code and r.extension_key = input.extension_key`,
     },
     {
       rows: byCode,
-      hasCode: true,
+      join: rowsOfList.joinByCode,
       on: sql`r.code = input.code and ${matchesExtensions(columns, byCode)}`,
     },
     ...groupByNames(others.filter(namesAttribute)).map((group) => {
       const codes = sql`join product_attributes a on a.account_id = ${rowsOfList.list.account_id}`
-      return { rows: group, codes, on: matchesAttributes(columns, group), hasCode: false }
+      return { rows: group, codes, join: rowsOfList.join, on: matchesAttributes(columns, group) }
     }),
     ...groupByNames(others.filter((row) => !namesAttribute(row))).map((group) => {
-      return { rows: group, on: matchesExtensions(columns, group), hasCode: false }
+      return { rows: group, join: joinOf(rowsOfList, group), on: matchesExtensions(columns, group) }
     }),
   ].filter(({ rows }) => rows.length > 0)
   const selects = parts.map((part) => selectMatching(rowsOfList, part, extras))
   return sql.join(selects, sql` union all `)
+}
+
+/** Joins the rows of a list for a scan: with all prices at once if a wanted row matches them all. */
+function joinOf({ list, fromAll, join }: ListRows, scanning: WantedRow[]): ListRows['join'] {
+  const isAll = scanning.some(({ extensions }) => extensions.every((value) => value === null))
+  return isAll ? joinRows(list, fromAll) : join
 }
 
 /** Input rows with the same condition. */
@@ -103,18 +110,16 @@ interface Part {
   rows: PlacedRow[]
   /** Joined before the rows of the list, because attributes are stored by code. */
   codes?: RawBuilder<unknown>
+  join: ListRows['join']
   on: RawBuilder<unknown>
-  /** Whether each input row has a code. */
-  hasCode: boolean
 }
 
 function selectMatching(
   rowsOfList: ListRows,
-  { rows, codes = sql``, on, hasCode }: Part,
+  { rows, codes = sql``, join, on }: Part,
   extras: Extras,
 ): RawBuilder<unknown> {
   const { list, isMember } = rowsOfList
-  const join = hasCode ? rowsOfList.joinByCode : rowsOfList.join
   return sql`
     select input.at, r.id, r.product_id, r.code, r.extensions, coalesce(${setPrice(rowsOfList)}, 0) as price
       ${extras.costs ? sql`, p.costs` : sql``}

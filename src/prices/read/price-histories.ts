@@ -4,7 +4,7 @@ import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
-import { findSlices, formerPrices } from '../../price-lists/history/past-rows.ts'
+import { findSlices, formerPrices } from '../../price-lists/history/price-walk.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import type { WantedRow } from './wanted-rows.ts'
 

@@ -2,10 +2,10 @@ import { type Selectable, sql } from 'kysely'
 import type { ListRevisions } from '../../../generated/database.d.ts'
 import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
-import { arrayLiteral, readNullable, readNumbers } from '../../database/array-literal.ts'
+import { arrayLiteral, readNullable } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { areReadAtOnce, changedCell } from '../../price-lists/history/past-prices.ts'
-import { findSlices } from '../../price-lists/history/past-rows.ts'
+import { findSlices } from '../../price-lists/history/price-walk.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import {
   chainColumns,
@@ -191,7 +191,7 @@ async function walkStays(
   return stays
 }
 
-/** Adds the prices that revisions after the first ended. */
+/** Adds the prices that revisions after the first ended. Throws `too-costly`. */
 async function addChanges(
   trx: Trx,
   { account_id, id }: PriceList,
@@ -201,26 +201,27 @@ async function addChanges(
   if (stays.length === 0) return
   const ids = stays.map((stay) => stay.id)
   const dimensions = stays.map(({ place }) => place)
-  const { rows } = await sql<{ revision: number; places: string | null; prices: string | null }>`
-    select v.revision, step.* from list_revisions v cross join lateral (
-      select array_agg(w.place - 1) filter (where c.row_id is not null)::text as places,
-        array_agg(c.price) filter (where c.row_id is not null)::text as prices
-      from unnest(${arrayLiteral(ids)}::bigint[], ${arrayLiteral(dimensions)}::integer[])
-        with ordinality as w (id, dimension, place)
-      left join (
-        select ${changedCell} from list_changes c
+  const { rows } = await sql<Record<string, string | null>>`
+    select array_agg(revision)::text as revisions, array_agg(place)::text as places, array_agg(price)::text as prices
+    from (
+      select c.revision, w.place - 1 as place, c.price
+      from (
+        select c.revision, c.slice, ${changedCell} from list_changes c
         cross join unnest(${arrayLiteral([...new Set(dimensions)])}::integer[]) as d (dimension)
-        where c.account_id = ${account_id} and c.price_list_id = ${id} and c.revision = v.revision and c.change = 'priced'
+        where c.account_id = ${account_id} and c.price_list_id = ${id} and c.revision > ${first} and c.change = 'priced'
           and c.first_row_id <= ${Math.max(...ids)} and c.row_ids[cardinality(c.row_ids)] >= ${Math.min(...ids)}
-      ) as c on c.row_id = w.id and c.dimension = w.dimension
-    ) as step
-    where v.account_id = ${account_id} and v.price_list_id = ${id} and v.revision > ${first} and v.priced > 0
-    order by v.revision desc`.execute(trx)
-  for (const { revision, places, prices } of rows) {
-    const former = readNullable(prices)
-    for (const [index, place] of readNumbers(places).entries())
-      addFormer(stays[place] as Stay, revision, former[index] ?? null)
-  }
+      ) as c
+      join unnest(${arrayLiteral(ids)}::bigint[], ${arrayLiteral(dimensions)}::integer[])
+        with ordinality as w (id, dimension, place) on w.id = c.row_id and w.dimension = c.dimension
+      order by c.revision desc, c.slice desc limit ${pricesMax + 1}
+    ) as found
+    having count(*) <= ${pricesMax}`.execute(trx)
+  if (rows.length === 0) throw tooManyPrices()
+  const [revisions = [], places = [], former = []] = ['revisions', 'places', 'prices'].map((name) =>
+    readNullable(rows[0]?.[name] ?? null),
+  )
+  for (const [index, place] of places.entries())
+    addFormer(stays[place as number] as Stay, revisions[index] as number, former[index] ?? null)
   for (const stay of stays) stay.prices.reverse()
 }
 

@@ -223,8 +223,11 @@ t.test('one row is read as it is among many', async (t) => {
   const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'] })
   await addProducts(shop, 'L', codes.map(uk))
   const cell = (code: string, price_dimension: string) => ({ ...uk(code), price_dimension })
-  for (let write = 1; write <= 6; write++) {
-    const changed = codes.filter((_, index) => write % 2 === 0 || index % write === 0)
+  for (let write = 1; write <= 24; write++) {
+    // The last row changes first and last: a thousand changes of others come between.
+    const changed = codes.filter((_, index) =>
+      index === 119 ? write === 1 || write === 24 : write % 2 === 0 || index % write === 0,
+    )
     const dimension = write % 3 === 0 ? 'trade' : 'retail'
     const prices = changed.map((code, index) => ({
       ...cell(code, dimension),

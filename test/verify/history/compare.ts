@@ -34,7 +34,7 @@ function expectSame(what: string, found: unknown, expected: unknown): void {
   )
 }
 
-/** Each revision, by its rows and by keys. Returns the moments of the revisions. */
+/** Each revision, by its rows in two orders, by keys and whole. Returns the moments of the revisions. */
 async function compareRevisions(call: Call, id: number, { model, codes, cells }: Known) {
   const moments = new Map<number, string>()
   const { results } = await read(call, `/api/v1/price_list/${id}/revisions/?limit=1000`)
@@ -50,20 +50,25 @@ async function compareRevisions(call: Call, id: number, { model, codes, cells }:
     const shown = rows.map(([code, { prices }]) => {
       return { code, prices: { retail: prices.retail ?? 0, trade: prices.trade ?? 0 } }
     })
-    const page = await read(call, `/api/v1/price_list/${id}/rows?limit=1000&as_of=${revision}`)
-    const found = page.results.map(({ code, prices }: (typeof shown)[0]) => ({ code, prices }))
-    found.sort((a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1))
-    if (!cells.isCalendar) expectSame(`revision ${revision}`, found, shown)
+    for (const order of cells.isCalendar ? [] : ['code', '-price']) {
+      const path = `/api/v1/price_list/${id}/rows?limit=1000&as_of=${revision}&order=${order}`
+      const page = await read(call, path)
+      const found = page.results.map(({ code, prices }: (typeof shown)[0]) => ({ code, prices }))
+      found.sort((a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1))
+      expectSame(`revision ${revision} by ${order}`, found, shown)
+    }
     for (const dimension of dimensions) {
-      const payload = codes.map((code) => ({ code, country: 'UK', ...cells.place(dimension) }))
-      const keyed = await read(call, '/api/v1/prices/get_prices/', {
-        ...{ price_list_id: id, as_of: revision, include: ['base_price'], payload },
-      })
-      expectSame(
-        `get_prices of revision ${revision}`,
-        keyed.map((row: { code: string; base_price: number }) => [row.code, row.base_price]),
-        shown.map(({ code, prices }) => [code, prices[dimension]]),
-      )
+      const place = cells.place(dimension)
+      for (const payload of [codes.map((code) => ({ code, country: 'UK', ...place })), [place]]) {
+        const priced = await read(call, '/api/v1/prices/get_prices/', {
+          ...{ price_list_id: id, as_of: revision, include: ['base_price'], payload },
+        })
+        expectSame(
+          `get_prices of revision ${revision}`,
+          priced.map((row: { code: string; base_price: number }) => [row.code, row.base_price]),
+          shown.map(({ code, prices }) => [code, prices[dimension]]),
+        )
+      }
     }
   }
   return moments
