@@ -57,7 +57,7 @@ export async function getPage(path, query, signal) {
  * @param {string} path
  * @param {unknown} body
  * @param {AbortSignal} [signal]
- * @param {Record<string, string>} [texts] Headers with words of the reader; empty ones are left out.
+ * @param {Record<string, string>} [texts] Further headers, also with words of the reader; empty ones are left out.
  * @returns {Promise<any>}
  */
 export async function post(path, body, signal, texts = {}) {
@@ -110,6 +110,26 @@ async function* textOf(body) {
     yield value
   }
 }
+
+/**
+ * The result of a job, once it has ended. Throws a Failure with this title if the job failed.
+ *
+ * @param {number} id
+ * @param {string} title
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>}
+ */
+export async function resultOfJob(id, title, signal) {
+  for await (const _ of jobEvents(id, signal));
+  const { status, result, errors, progress } = await get(`/api/v1/jobs/${id}/`, {}, signal)
+  if (status === 'done') return result
+  const [{ code, message } = { code: undefined, message: 'The job has failed.' }, ...rows] = errors
+  const faults = { errors: rows, error_count: Math.max(rows.length, progress.error) }
+  throw new Failure({ type: code, title, detail: message, ...faults })
+}
+
+/** A new `Idempotency-Key`: a request that is sent again with it has no second effect. */
+export const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 /**
  * Sends a request to a path relative to the page, because both may be below a path prefix. Throws a Failure; a 401 ends

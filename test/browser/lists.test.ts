@@ -147,6 +147,20 @@ t.test('an order that so many rows do not allow is left out', async (t) => {
   t.equal(await page.getByText('The read would cost too much').count(), 0)
 })
 
+t.test('a past day has no order by margin, and a day too early can be changed', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}`)
+  await page.getByRole('button', { name: 'retail margin' }).click()
+  await page.locator('th[aria-sort]').waitFor()
+  const today = new Date().toISOString().slice(0, 10)
+  await page.goto(`${url}/#/lists/${list.id}?order=margin&price_dimension=retail&as_of=2026-01-01`)
+  await page.getByRole('heading', { name: 'No rows' }).waitFor()
+  const day = page.getByLabel('As of')
+  t.equal(await day.inputValue(), '2026-01-01')
+  await day.fill(today)
+  await day.press('Enter')
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+})
+
 t.test('behind the last page of a list is the last one', async (t) => {
   const page = await open(t, `/#/lists/${list.id}?page=9`)
   await page.getByText('Page 2 of 2').waitFor()

@@ -82,6 +82,49 @@ t.test('stale rows are named, and left out on request', async (t) => {
   t.strictSame(await pricesNow(), [11, 12, 10])
 })
 
+t.test(
+  'a plan that a job was refused is explained and applied without the stale rows',
+  async (t) => {
+    const codes = Array.from({ length: 150 }, (_, index) => `P${index}`)
+    const shop = await aShop(t, service, { codes, countries: ['UK'] })
+    const list = await aList(shop, { name: 'Large', guardrails: { max_removed_percent: 10 } })
+    await addProducts(shop, 'Large', codes.map(uk))
+    const remove = { price_list_name: 'Large', payload: codes.slice(0, 149).map(uk) }
+    const { body } = await shop.post('/api/v1/prices/bulk_remove_products/?plan=true', remove)
+    await setPrices(shop, 'Large', [{ ...uk('P3'), price: 7 }])
+    const page = await openPage(t, browser, {
+      ...{ url, token: shop.token, path: `/#/plans/${body.id}` },
+    })
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Changed since the plan was made', { exact: true }).waitFor()
+    await page.getByText('P3, UK').waitFor()
+    await page.getByRole('button', { name: 'Apply without them' }).click()
+    await page.getByLabel('Why the guardrails do not hold').fill('season over')
+    await page.getByRole('button', { name: 'Apply all the same' }).click()
+    await page.getByRole('link', { name: '3', exact: true }).click()
+    await page.getByText('Guardrails overridden').waitFor()
+    await page.getByText('season over').waitFor()
+    t.strictSame(
+      (await rowsOf(shop, list)).map(({ code }) => code),
+      ['P149', 'P3'],
+    )
+  },
+)
+
+t.test('a plan whose time has passed leads back to it', async (t) => {
+  const { plan, open } = await aPlan(t)
+  const page = await open(`/#/plans/${plan.id}`)
+  await page.route('**/apply/', (route) =>
+    route.continue({ postData: JSON.stringify({ at: '2026-01-01T00:00:00Z' }) }),
+  )
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('has passed').waitFor()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await page.getByRole('button', { name: 'Discard' }).waitFor()
+})
+
 t.test('violations are marked and filtered, left out or overridden', async (t) => {
   const { plan, open, pricesNow, shop, list } = await aPlan(t, { max_increase_percent: 20 })
   const page = await open(`/#/plans/${plan.id}`)

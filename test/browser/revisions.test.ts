@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService } from '../helpers/service.ts'
@@ -44,6 +45,22 @@ t.test('a mistake is found in the changes of a list, looked at and undone', asyn
   t.equal((await rowsOf(shop, list))[0].prices.price, 2)
   await page.goto(`${url}/#/lists/${list.id}`)
   await page.getByRole('cell', { name: '3: 1 price mistake Spring' }).waitFor()
+})
+
+t.test('an undo whose answer was lost is not done twice', async (t) => {
+  const { shop, list, open } = await aMistake(t)
+  const page = await open(`/#/lists/${list.id}/revisions/3`)
+  const lose = async (route: Route) => {
+    await route.fetch()
+    await route.abort()
+  }
+  await page.route('**/revert/', lose, { times: 1 })
+  await page.getByRole('button', { name: 'Undo this change' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
+  await page.getByText('The service cannot be reached.').waitFor()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('link', { name: 'revision 4' }).waitFor()
+  t.equal((await rowsOf(shop, list))[0].prices.price, 2)
 })
 
 t.test('what was changed again is not undone without a word', async (t) => {

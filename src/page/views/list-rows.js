@@ -2,7 +2,7 @@ import { Failure, get } from '../api.js'
 import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty } from '../states.js'
+import { empty, failed } from '../states.js'
 import { table } from '../table.js'
 import { asOfField, dayField, pager, searchField } from './list-place.js'
 import { unpricedOf } from './unpriced.js'
@@ -32,6 +32,9 @@ const lookedUpMax = 100_000
 export async function rowsOf(shown, place, signal) {
   const { list } = shown
   const { page, date, asOf, contains, order, dimension } = place
+  // Margins have no history.
+  if (asOf !== undefined && order.endsWith('margin'))
+    return rowsOf(shown, { ...place, order: '', dimension: '' }, signal)
   const path = `/api/v1/price_list/${list.id}/rows`
   const query = {
     offset: (page - 1) * rowsAtOnce,
@@ -45,6 +48,8 @@ export async function rowsOf(shown, place, signal) {
   const read = get(path, query, signal).catch((error) => {
     // The order was chosen while a search left fewer rows.
     if (error instanceof Failure && error.type === 'too-costly' && order !== '') return undefined
+    // Another day may have rows.
+    if (error instanceof Failure && asOf !== undefined) return error
     throw error
   })
   const [found, { extensions }] = await Promise.all([
@@ -52,9 +57,11 @@ export async function rowsOf(shown, place, signal) {
     get('/api/v1/product_catalog/schema/', {}, signal),
   ])
   if (!found) return rowsOf(shown, { ...place, order: '', dimension: '' }, signal)
+  if (found instanceof Failure) return [heading(shown, place, 'No rows'), failed(found)]
   const { count, results } = found
-  announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
-  if (count === 0 && contains === '') return emptyRows(list)
+  const counted = count === 1 ? '1 row' : `${format.count(count)} rows`
+  announce(counted)
+  if (count === 0 && contains === '' && asOf === undefined) return emptyRows(list)
   const all = Math.ceil(count / rowsAtOnce)
   const pages = Math.max(1, order === '' ? all : Math.min(all, orderedPages))
   if (page > pages) return rowsOf(shown, { ...place, page: pages }, signal)
@@ -64,9 +71,9 @@ export async function rowsOf(shown, place, signal) {
   }
   const isUnpriced = await unpricedOf(list, results, extensions, moment, signal)
   return [
-    heading(shown, place, count),
+    heading(shown, place, counted),
     count === 0
-      ? empty('No row contains this.', 'Search for another part of a code or a text.')
+      ? noRows(contains)
       : rowTable(shown, { rows: results, extensions, isUnpriced, count }, place),
     pager(list, place, pages),
     pages < all &&
@@ -81,9 +88,9 @@ export async function rowsOf(shown, place, signal) {
 /**
  * @param {Shown} shown
  * @param {Place} place
- * @param {number} count
+ * @param {string} counted
  */
-function heading(shown, place, count) {
+function heading(shown, place, counted) {
   const { list } = shown
   return el(
     'div',
@@ -91,7 +98,7 @@ function heading(shown, place, count) {
     el(
       'div',
       {},
-      el('h2', {}, count === 1 ? '1 row' : `${format.count(count)} rows`),
+      el('h2', {}, counted),
       el('span', { class: 'hint' }, 'published prices, before promotions'),
     ),
     el(
@@ -109,6 +116,13 @@ function emptyRows(list) {
   return list.is_published
     ? empty('This list has no rows.', 'Add products to it, or sync it with the catalog.')
     : empty('This list is not published yet.', 'Adding products to it publishes it.')
+}
+
+/** @param {string} contains */
+function noRows(contains) {
+  return contains === ''
+    ? empty('The list had no rows on this day.', 'Take a later day.')
+    : empty('No row contains this.', 'Search for another part of a code or a text.')
 }
 
 /**

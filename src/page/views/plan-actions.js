@@ -1,4 +1,4 @@
-import { Failure, jobEvents, post, remove } from '../api.js'
+import { Failure, newKey, post, remove, resultOfJob } from '../api.js'
 import { announce, el, name, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
@@ -6,7 +6,7 @@ import { session } from '../session.js'
 import { failed, lacking } from '../states.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
-/** @typedef {{ at?: string, skip: ('stale' | 'violations')[], override: string }} Wish */
+/** @typedef {{ at?: string, skip: ('stale' | 'violations')[], override: string, key: string }} Wish */
 /** @typedef {{ plan: Schemas['Plan'], place: Element, signal: AbortSignal, onDone: () => void }} Shown */
 
 /**
@@ -48,7 +48,7 @@ function question(shown) {
   const start = () => {
     if (!moment.reportValidity()) return
     const at = moment.value && { at: new Date(moment.value).toISOString() }
-    void apply(shown, { ...at, skip: [], override: '' })
+    void apply(shown, { ...at, skip: [], override: '', key: newKey() })
   }
   const { price_list_name: list } = shown.plan
   return el(
@@ -76,12 +76,12 @@ function cancel(shown) {
 async function apply(shown, wish) {
   const { plan, place, signal, onDone } = shown
   replaceFocused(place, el('p', { role: 'status' }, 'Applying …'))
-  const { override, ...body } = wish
+  const { override, key, ...body } = wish
   try {
     const path = `/api/v1/plans/${plan.id}/apply/`
-    const answer = await post(path, body, signal, { 'override-guardrails': override })
-    // The plan says why a job failed.
-    if ('progress' in answer) for await (const _ of jobEvents(answer.id, signal));
+    const headers = { 'override-guardrails': override, 'idempotency-key': key }
+    const answer = await post(path, body, signal, headers)
+    if ('progress' in answer) await resultOfJob(answer.id, 'Nothing was applied', signal)
     announce(wish.at ? 'Scheduled' : 'Done')
     onDone()
   } catch (error) {
@@ -97,10 +97,11 @@ async function apply(shown, wish) {
  * @param {unknown} error
  */
 function refused(shown, wish, error) {
-  const again = (/** @type {Partial<Wish>} */ other) => void apply(shown, { ...wish, ...other })
+  const again = (/** @type {Partial<Wish>} */ other) =>
+    void apply(shown, { ...wish, key: newKey(), ...other })
   const isStale = error instanceof Failure && error.type === 'plan-stale'
   const isViolating = error instanceof Failure && error.type === 'guardrail-violated'
-  if (!isStale && !isViolating) return failed(error, () => again({}))
+  if (!isStale && !isViolating) return failedCall(shown, wish, error)
   const what = isStale ? 'stale' : 'violations'
   const without = () => again({ skip: [...wish.skip, what] })
   // Guardrails on the whole list have no rows to leave out.
@@ -121,6 +122,20 @@ function refused(shown, wish, error) {
       el('button', { type: 'button', onclick: () => cancel(shown) }, 'Cancel'),
     ),
   )
+}
+
+/**
+ * Explains another failure, with a way to send the same call again, and one back to the plan as it is by now.
+ *
+ * @param {Shown} shown
+ * @param {Wish} wish
+ * @param {unknown} error
+ */
+function failedCall(shown, wish, error) {
+  const back = el('button', { type: 'button', onclick: shown.onDone }, 'Back')
+  const explained = failed(error, () => void apply(shown, wish))
+  explained.append(' ', back)
+  return explained
 }
 
 /** A form for the reason to override guardrails. @param {(reason: string) => void} onReason */

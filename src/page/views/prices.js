@@ -120,7 +120,7 @@ function choiceFields(lists, choice) {
   const asOf = el('input', { type: 'date', value: choice.asOf ?? '', max: format.today() })
   const dateLabel = labelled('Day', date)
   const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
-  const days = [labelled('Promotions on', on), dateLabel, labelled('As of (UTC)', asOf)]
+  const days = [labelled('Promotions on (UTC)', on), dateLabel, labelled('As of (UTC)', asOf)]
   const element = el('div', { class: 'choice' }, labels, days)
   return { code, codes, list, on, date, asOf, dateLabel, element }
 }

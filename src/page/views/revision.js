@@ -50,7 +50,7 @@ export function showRevision(main, { id, revision: number }, signal) {
 
 /** @param {Schemas['Revision']} revision */
 function factsOf(revision) {
-  const { at, actor, note, request_id, voided } = revision
+  const { at, actor, note, override, request_id, voided } = revision
   return el(
     'dl',
     { class: 'facts' },
@@ -58,6 +58,7 @@ function factsOf(revision) {
     fact('When', format.moment(at)),
     fact('By', name(actor.name)),
     note !== undefined && fact('Why', name(note)),
+    override !== undefined && fact('Guardrails overridden', name(override)),
     voided && fact('Marked', 'as a mistake'),
     fact('Request', el('code', {}, request_id)),
   )

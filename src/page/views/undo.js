@@ -1,4 +1,4 @@
-import { Failure, get, jobEvents, post } from '../api.js'
+import { Failure, newKey, post, resultOfJob } from '../api.js'
 import { announce, el, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
@@ -14,7 +14,7 @@ import { whatOf } from './revisions.js'
  * @typedef {{ list: Schemas['PriceList'], revision: Schemas['Revision'], signal: AbortSignal,
  *   onVoided: () => void }} Undoable
  */
-/** @typedef {{ note: string, isMistake: boolean, isSkipping?: boolean }} Wish */
+/** @typedef {{ note: string, isMistake: boolean, isSkipping: boolean, key: string }} Wish */
 /** @typedef {Undoable & { place: Element }} Shown */
 
 /**
@@ -48,7 +48,8 @@ function question(shown) {
   const text = { type: 'text', dir: 'auto', maxlength: 255 }
   const note = el('input', { ...text, placeholder: 'Why (optional)' })
   const isMistake = el('input', { type: 'checkbox' })
-  const revert = () => undo(shown, { note: note.value, isMistake: isMistake.checked })
+  const wish = () => ({ note: note.value, isMistake: isMistake.checked, isSkipping: false })
+  const revert = () => undo(shown, { ...wish(), key: newKey() })
   return el(
     'div',
     { class: 'notice', role: 'group', 'aria-label': 'Undo this change' },
@@ -77,8 +78,10 @@ async function undo(shown, wish) {
   }
   try {
     const path = `/api/v1/price_list/${list.id}/revert/`
-    const answer = await post(path, body, signal, { 'change-note': wish.note.trim() })
-    const result = 'id' in answer ? await resultOf(answer.id, signal) : answer
+    const headers = { 'change-note': wish.note.trim(), 'idempotency-key': wish.key }
+    const answer = await post(path, body, signal, headers)
+    const isJob = 'id' in answer
+    const result = isJob ? await resultOfJob(answer.id, 'Nothing was undone', signal) : answer
     replaceFocused(place, undone(list, result))
     if (wish.isMistake) onVoided()
   } catch (error) {
@@ -98,7 +101,7 @@ function refused(shown, wish, error) {
     return failed(error, () => undo(shown, wish))
   const { priced, added, removed } = shown.revision
   const isAll = error.errorCount === priced + added + removed
-  const skip = () => undo(shown, { ...wish, isSkipping: true })
+  const skip = () => undo(shown, { ...wish, isSkipping: true, key: newKey() })
   return el(
     'div',
     { class: 'failed', role: 'alert' },
@@ -111,16 +114,6 @@ function refused(shown, wish, error) {
       cancelButton(shown),
     ),
   )
-}
-
-/** @param {number} id @param {AbortSignal} signal */
-async function resultOf(id, signal) {
-  for await (const _ of jobEvents(id, signal));
-  const { status, result, errors, progress } = await get(`/api/v1/jobs/${id}/`, {}, signal)
-  if (status === 'done') return result
-  const [{ code, message } = { code: undefined, message: 'The job has failed.' }, ...rows] = errors
-  const faults = { errors: rows, error_count: Math.max(rows.length, progress.error) }
-  throw new Failure({ type: code, title: 'Nothing was undone', detail: message, ...faults })
 }
 
 /**
