@@ -625,7 +625,8 @@ export interface paths {
          *     dimension and on the requested day returns nothing, whatever promotions exist.
          *
          *     With `client_code`, the client's agreed price replaces the published price, whether higher or lower; promotions
-         *     still start from the published price, and without one only `fixed_price` promotions count. An agreement applies
+         *     still start from the published price; if an agreement prices a row that has none, only `fixed_price` promotions
+         *     count. An agreement applies
          *     if its `price_list_code` is the name of the list, each key of `price_line` equals the row's value (`code` and
          *     `product_code` are the same key; a text is read as the column's type, a number as text where the column has
          *     texts), and `prices` has the dimension (`price` means the only one) and the day (a plain number is

@@ -122,9 +122,16 @@ function better(a: AgreedPrice | null, b: AgreedPrice): AgreedPrice {
   return a && (a.price - b.price || a.id - b.id) < 0 ? a : b
 }
 
-/** Orders by name, then by id. */
-export const byName = (a: Named, b: Named): number =>
-  a.name === b.name ? a.id - b.id : a.name < b.name ? -1 : 1
+/** Orders by name, code point by code point, then by id. */
+export function byName(a: Named, b: Named): number {
+  if (a.name === b.name) return a.id - b.id
+  // JavaScript compares the halves of emoji instead.
+  if (hasHalves.test(a.name) || hasHalves.test(b.name))
+    return Buffer.compare(Buffer.from(a.name), Buffer.from(b.name))
+  return a.name < b.name ? -1 : 1
+}
+
+const hasHalves = /[\ud800-\udfff]/
 
 type Named = Pick<StoredAgreement, 'id' | 'name'>
 

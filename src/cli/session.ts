@@ -31,12 +31,19 @@ export function openClient(
 export function identity(baseUrl: string): Pick<ClientOptions, 'token' | 'credentials'> {
   const { PRICEWELL_API_KEY, PRICEWELL_TOKEN, PRICEWELL_EMAIL, PRICEWELL_PASSWORD } = process.env
   const token = PRICEWELL_API_KEY || PRICEWELL_TOKEN
-  if (token) return { token }
+  if (token) return { token: headerText(token) }
   if (PRICEWELL_EMAIL && PRICEWELL_PASSWORD)
     return { credentials: { email: PRICEWELL_EMAIL, password: PRICEWELL_PASSWORD } }
   const login = readLogin()
   if (login?.url === baseUrl) return { token: login.token }
   throw new NotLoggedIn(`There is no login at ${baseUrl}. ${howToLogIn}`)
+}
+
+/** Throws `NotLoggedIn` for a key or token that no header can hold, without showing it. */
+function headerText(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  const name = process.env.PRICEWELL_API_KEY ? 'PRICEWELL_API_KEY' : 'PRICEWELL_TOKEN'
+  throw new NotLoggedIn(`${name} has characters that no key has, such as a space or a line break.`)
 }
 
 /** What `pricewell login` saves: never the password. */

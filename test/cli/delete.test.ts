@@ -48,6 +48,15 @@ t.test('the keys may stand in a file', async (t) => {
   t.strictSame(await left(), ['c'])
 })
 
+t.test('a byte order mark does not hide the first key of a file', async (t) => {
+  const { left, run, home } = await anAccount(t, ['a', 'b', 'c'])
+  writeFileSync(join(home, 'keys.txt'), '\ufeffa\r\n')
+  t.match(await run('delete', 'sales', '--file', 'keys.txt', '--yes'), { stdout: /^1 sale / })
+  writeFileSync(join(home, 'keys.json'), '\ufeff["b"]')
+  t.match(await run('delete', 'sales', '--file', 'keys.json', '--yes'), { stdout: /^1 sale / })
+  t.strictSame(await left(), ['c'])
+})
+
 t.test('every kind is deleted by its key', async (t) => {
   const { shop, run } = await anAccount(t)
   await shop.post(schemaPath, { attributes_config: ['code'] })
@@ -102,6 +111,11 @@ t.test('wrong usage is told before anything is sent', async (t) => {
     stderr: /no keys/,
   })
   t.match(await run('delete', 'sales', '--file', 'bad.json', '--yes'), { code: 2, stderr: /array/ })
+  writeFileSync(join(home, 'rows.json'), '["a",{"transaction_id":"b"}]')
+  t.match(await run('delete', 'sales', '--file', 'rows.json', '--yes'), {
+    code: 2,
+    stderr: 'rows.json: item 2 is not a key.\n',
+  })
   t.match(await run('delete', 'agreements', 'x', '--yes'), { code: 2, stderr: /"x" is not an id/ })
   t.match(await run('delete', 'prices', 'x', '--yes'), { code: 2 })
 })

@@ -220,7 +220,7 @@ t.test('usage is 2, what is not there 1, a service away 3; no file is begun', as
     ...['x.json', 'x.xlsx.gz'].map((file): [string[], number, string] => [
       ['sales', '-o', file],
       2,
-      `${file}: rows are written as .csv or .ndjson; rename it, or use --format.`,
+      `${file}: rows are written as .csv or .ndjson: rename it.`,
     ]),
     [['prices', '--list', 'M', '-o', 'x.csv'], 1, 'There is no price list "M".'],
     [['sales', '--url', away, '-o', 'x.csv'], 3, `${away} does not answer (ECONNREFUSED).`],

@@ -61,3 +61,15 @@ t.test('a key that is refused says where it comes from', async (t) => {
   const message = 'The token is not valid or has expired. It is the one in PRICEWELL_API_KEY.\n'
   t.strictSame([code, stderr], [4, message])
 })
+
+t.test('a key that no header can hold is refused without showing it', async (t) => {
+  for (const [name, text] of [
+    ['PRICEWELL_API_KEY', 'pwk_a.b.secret\nx'],
+    ['PRICEWELL_TOKEN', '\ufeffsecret'],
+  ] as const) {
+    const { run } = commandLine(t, { PRICEWELL_URL, [name]: text })
+    const { code, stderr } = await run('jobs')
+    const message = `${name} has characters that no key has, such as a space or a line break.\n`
+    t.strictSame([code, stderr], [4, message])
+  }
+})

@@ -20,7 +20,10 @@ t.test('lists are shown with state, rows, revision and days', async (t) => {
   t.match(old, /^Old +expired +1 +1 +2001-01-01 +2001-12-31 +price$/)
   t.match(fresh, /^New +not published +0 +0 .* retail, trade$/)
   t.match(JSON.parse((await run('lists', '--search', 'ol', '--json')).stdout), [{ name: 'Old' }])
-  t.equal((await run('lists', '--search', 'none')).stdout, 'There are no price lists.\n')
+  t.equal(
+    (await run('lists', '--search', 'none')).stdout,
+    'No price list has "none" in its name.\n',
+  )
 })
 
 t.test('a list is made with all of its settings', async (t) => {

@@ -78,7 +78,7 @@ t.test('a plan is listed, looked at and applied', async (t) => {
   t.match(await run('apply', id), { code: 0, stdout: `Plan ${id} is applied: revision 3.\n` })
   t.strictSame(await pricesNow(), { A: 11, B: 40 })
   t.match(await run('apply', id), { code: 1, stderr: `The plan ${id} is applied.\n` })
-  t.equal((await run('plans', '--status', 'open')).stdout, 'There are no plans.\n')
+  t.equal((await run('plans', '--status', 'open')).stdout, 'There are no such plans.\n')
   t.match(await run('plans', '--list', 'none'), { code: 1, stderr: /no price list "none"/ })
   t.match(await run('plan', '999999'), { code: 1, stderr: 'There is no such plan.\n' })
 })

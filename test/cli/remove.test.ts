@@ -41,6 +41,10 @@ t.test(
       ...{ code: 1, stderr: /no such product: "A" with country XX\.$/m },
     })
     t.match(await run('remove', 'L', 'A', '--where', 'size=1'), { code: 2, stderr: /country/ })
+    t.match(await run('remove', 'L', 'A', '--where', 'country=UK', '--where', 'country=XX'), {
+      code: 2,
+      stderr: /country has a value already/,
+    })
     t.match(await run('remove', 'M', 'A'), { code: 1, stderr: /There is no price list "M"/ })
     t.equal((await left()).length, 4)
   },

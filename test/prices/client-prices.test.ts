@@ -266,7 +266,8 @@ t.test('an explanation says why agreements decide or not', async (t) => {
     { name: 'd', price_line: { code: 'A', eco: true }, prices: { price: 8 } },
     { name: 'e', price_line: { code: 'B' } },
     { name: 'f', price_line: { code: 'A', country: 'UK', shelf: 3 }, prices: { trade: 8 } },
-    { name: 'g', price_line: { colour: 'red' } },
+    { name: '😀', price_line: { colour: 'red' } },
+    { name: 'ｚ', price_line: { colour: 'red' } },
     { name: 'h', client_code: 'D' },
     { name: 'i', price_list_code: 'M' },
   )
@@ -287,7 +288,8 @@ t.test('an explanation says why agreements decide or not', async (t) => {
     ['d', 'higher', 8],
     ['e', 'other_product', undefined],
     ['f', 'no_price', undefined],
-    ['g', 'other_product', undefined],
+    ['ｚ', 'other_product', undefined],
+    ['😀', 'other_product', undefined],
   ])
   const [other] = (await read([uk('A')], { include, client_code: 'E' })).body
   t.match(other.explain, { agreements: [], decided_by: 'published' })

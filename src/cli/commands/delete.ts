@@ -65,12 +65,15 @@ function readLines(file: string): Key[] {
   const text = readText(file)
   if (!file.toLowerCase().endsWith('.json'))
     return text.split(/\r?\n/).filter((line) => line !== '')
-  return parseArray(file, text, 'keys') as Key[]
+  const keys = parseArray(file, text, 'keys')
+  const other = keys.findIndex((key) => !/string|number/.test(typeof key))
+  if (other >= 0) throw new UsageFault(`${file}: item ${other + 1} is not a key.`)
+  return keys as Key[]
 }
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     throw unreadable(file, error)
   }

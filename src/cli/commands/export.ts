@@ -80,9 +80,7 @@ function rejectMisuse(
 
 function formatOf({ output, json }: Shared & { output?: string | undefined }): Format {
   if (output !== undefined && /\.(json|xlsx?|ods)(\.gz)?$/i.test(output))
-    throw new UsageFault(
-      `${output}: rows are written as .csv or .ndjson; rename it, or use --format.`,
-    )
+    throw new UsageFault(`${output}: rows are written as .csv or .ndjson: rename it.`)
   const isNdjson = output === undefined ? json : /\.(ndjson|jsonl)(\.gz)?$/i.test(output)
   return isNdjson ? 'ndjson' : 'csv'
 }

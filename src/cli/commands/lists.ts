@@ -23,7 +23,10 @@ export function addLists(program: Program): void {
       const { data } = await openClient(options).GET('/api/v1/price_list/', { params: { query } })
       const { count, results } = data
       const more = count > results.length ? `\nand ${number(count - results.length)} more` : ''
-      const text = results.length > 0 ? table(results.map(listed)) : 'There are no price lists.'
+      const none = search
+        ? `No price list has "${search}" in its name.`
+        : 'There are no price lists.'
+      const text = results.length > 0 ? table(results.map(listed)) : none
       answer(options, results, text + more)
     })
 }

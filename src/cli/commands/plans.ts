@@ -33,7 +33,8 @@ export function addPlans(program: Program): void {
         ...(status !== undefined && { status }),
         ...(list !== undefined && { price_list_id: await findList(client, list) }),
       })
-      answer(options, plans, plans.length > 0 ? table(plans.map(listed)) : 'There are no plans.')
+      const none = status || list ? 'There are no such plans.' : 'There are no plans.'
+      answer(options, plans, plans.length > 0 ? table(plans.map(listed)) : none)
     })
 }
 

@@ -14,7 +14,11 @@ export function addPrices(program: Program): void {
     .description('Reads the prices of a product in a price list, for every matching row.')
     .argument('<list>', 'the name of the price list')
     .argument('<code>', 'the product code')
-    .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
+    .option(
+      '--where <name=value>',
+      'only this value of an extension; may be repeated for others',
+      pair,
+    )
     .option('--dimension <name>', 'only this price dimension; all of the list when left out')
     .option('--date <day>', 'the day to read in a calendar list; today when left out')
     .option('--promotion-date <day>', 'the day of the promotions; today when left out')
@@ -55,7 +59,11 @@ export function addHistory(program: Program): void {
     .description('Shows the prices of a product in a price list over time, for every matching row.')
     .argument('<list>', 'the name of the price list')
     .argument('<code>', 'the product code')
-    .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
+    .option(
+      '--where <name=value>',
+      'only this value of an extension; may be repeated for others',
+      pair,
+    )
     .option('--dimension <name>', 'only this price dimension; all of the list when left out')
     .option('--date <day>', 'the day to read in a calendar list; today when left out')
     .addHelpText('after', "\nExample:\n  pricewell history 'Retail 2026' 85123A --dimension retail")
@@ -162,6 +170,7 @@ export function pair(text: string, earlier: Record<string, string> = {}): Record
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError('Must be a name and a value, such as country=France.')
+  if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${name} has a value already.`)
   return { ...earlier, [name]: value }
 }
 

@@ -24,7 +24,11 @@ export function addRemove(program: Program): void {
     .description('Removes products from a price list: all rows of these codes, or those in a file.')
     .argument('<list>', 'the name of the price list')
     .argument('[code...]', 'product codes')
-    .option('--where <name=value>', 'only this value of an extension; may be repeated', pair)
+    .option(
+      '--where <name=value>',
+      'only this value of an extension; may be repeated for others',
+      pair,
+    )
     .option('--file <file>', 'code and extensions: CSV, NDJSON or JSON, such as an export')
     .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
