@@ -2,7 +2,7 @@ import type { Scope } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 
 /** Throws `forbidden` if a token would grant a scope that it lacks. */
-export function rejectBeyond(given: string[], own: ReadonlySet<string>): void {
+export function rejectMissingScopes(given: string[], own: ReadonlySet<string>): void {
   const beyond = given.find((scope) => !own.has(scope))
   if (beyond)
     throw new Problem('forbidden', `The token lacks the scope "${beyond}" and cannot give it.`)

@@ -19,7 +19,7 @@ import { schemaOf } from './read-catalog-schema.ts'
 import {
   forgetFormerKeys,
   hasOtherKeys,
-  rejectNamedColumns,
+  rejectUsedColumns,
   renewDefaultFormulas,
 } from './replaced-columns.ts'
 
@@ -41,7 +41,7 @@ export const createCatalogSchema: Handler<'createCatalogSchema'> = ({
     const replacement = { account, present, next }
     const isOtherKey = hasOtherKeys(replacement)
     if (!appended || isOtherKey) await rejectProducts(trx, account)
-    if (!appended) await rejectNamedColumns(trx, replacement)
+    if (!appended) await rejectUsedColumns(trx, replacement)
     // Lists may exist before the first schema.
     if (!appended || present.all.length === 0) await renewDefaultFormulas(trx, replacement)
     if (isOtherKey) await forgetFormerKeys(trx, account)

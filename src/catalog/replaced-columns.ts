@@ -18,7 +18,7 @@ interface Naming {
 }
 
 /** Throws `schema-in-use` with everything that still names a removed column. */
-export async function rejectNamedColumns(
+export async function rejectUsedColumns(
   trx: Trx,
   { account, present, next }: Replacement,
 ): Promise<void> {

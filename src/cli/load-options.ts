@@ -13,7 +13,7 @@ export interface LoadOptions extends Shared, FileOptions, SaidOfChange {
 }
 
 /** Throws `UsageFault` for options that do not fit the kind of rows, the number of files, or each other. */
-export function rejectMisuse(kind: FeedKind, names: string[], options: LoadOptions): void {
+export function rejectInvalidOptions(kind: FeedKind, names: string[], options: LoadOptions): void {
   const { list } = options
   const { ofList } = feeds[kind]
   if (ofList && list === undefined) throw new UsageFault(`Name the price list of ${kind}: --list.`)

@@ -20,7 +20,9 @@ export function planText(plan: Plan): string {
 type Facts = Record<string, string | undefined>
 
 function figures(summary: Plan['summary']): Facts {
-  const counts = Object.fromEntries(counted.map((name) => [words(name), count(summary[name])]))
+  const counts = Object.fromEntries(
+    summaryFields.map((name) => [words(name), count(summary[name])]),
+  )
   const { largest_increase_percent: up, largest_decrease_percent: down } = summary
   const { margin_before: before, margin_after: after, average_change_percent: average } = summary
   return {
@@ -34,7 +36,7 @@ function figures(summary: Plan['summary']): Facts {
 }
 
 /** Row counts in display order. */
-const counted = [
+const summaryFields = [
   ...(['rows', 'changed', 'unchanged', 'without_value', 'increases', 'decreases'] as const),
   ...(['added', 'removed'] as const),
   ...(['created', 'replaced', 'covered_rows'] as const),

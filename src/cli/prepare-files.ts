@@ -10,7 +10,7 @@ import {
 } from './feed-file.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { Shared } from './program.ts'
-import { demandRows } from './row-count.ts'
+import { requireRowCount } from './row-count.ts'
 import { openClient } from './session.ts'
 
 export interface FileOptions extends Shared {
@@ -34,7 +34,7 @@ export async function prepareFiles(
   const { format = 'csv', rows } = options
   const files = names.map((name) => (name === '-' ? standardInput(format) : openFeedFile(name)))
   const shaped = await shapedFiles(kind, files, options)
-  return rows === undefined ? shaped : shaped.map((file) => demandRows(file, rows))
+  return rows === undefined ? shaped : shaped.map((file) => requireRowCount(file, rows))
 }
 
 async function shapedFiles(
@@ -44,10 +44,10 @@ async function shapedFiles(
 ): Promise<FeedFile[]> {
   const { delimiter = ',', decimalComma, column: columns = new Map(), without = [] } = options
   if (delimiter === ',' && !decimalComma && columns.size === 0 && without.length === 0) return files
-  const { reshaped } = await import('./reshape.ts')
+  const { withCsvShape } = await import('./reshape.ts')
   const isNumeric = decimalComma && (await numericColumns(kind, options))
   return files.map((file) =>
-    reshaped(file, { delimiter, columns, without, leftOut: new Set(), isNumeric }),
+    withCsvShape(file, { delimiter, columns, without, leftOut: new Set(), isNumeric }),
   )
 }
 

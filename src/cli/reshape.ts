@@ -9,7 +9,7 @@ import type { CsvShape, FeedFile } from './feed-file.ts'
 const pieceCharacters = 64 * 1024
 
 /** Rewrites a CSV file of another shape as it is sent. Throws `UsageFault` if it is not CSV. */
-export function reshaped(file: FeedFile, shape: CsvShape): FeedFile {
+export function withCsvShape(file: FeedFile, shape: CsvShape): FeedFile {
   const { name, mediaType, decoded } = file
   if (mediaType !== 'text/csv')
     throw new UsageFault(`${name} is not CSV: it has no delimiter, decimal commas or columns.`)

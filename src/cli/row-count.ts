@@ -38,7 +38,7 @@ export async function* countingRows<Piece extends Uint8Array>(
  * Demands `wanted` rows of the file: otherwise sending it throws `UsageFault` before its end, so that nothing is
  * loaded.
  */
-export function demandRows(file: FeedFile, wanted: number): FeedFile {
+export function requireRowCount(file: FeedFile, wanted: number): FeedFile {
   const { name, mediaType, decoded } = file
   const format = mediaType === 'text/csv' ? 'csv' : 'ndjson'
   const open = async function* () {

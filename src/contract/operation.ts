@@ -72,6 +72,9 @@ export interface RowSlices {
 /** The contract: "Work on more than 100 products runs in the background". */
 export const backgroundThreshold = 100
 
+/** Above this many cells, a job sets, undoes or plans them. */
+export const cellsAtOnceMax = 100_000
+
 export type InAccount = <T>(work: (trx: Trx) => Promise<T>) => Promise<T>
 
 type Defined<T> = Exclude<T, undefined>

@@ -44,6 +44,15 @@ export async function archiveRemovedRows(
   return chunk !== undefined
 }
 
+/** As `archiveRemovedRows`, for all of them. */
+export async function archiveAllRemovedRows(
+  trx: Trx,
+  list: PriceList,
+  version: number,
+): Promise<void> {
+  while (await archiveRemovedRows(trx, list, version));
+}
+
 /** Moves rows that have left a list to the history; their months stay where they are. */
 async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<void> {
   const columns = sql`product_id, code, extensions, extension_key, prices, dynamic_attributes, since, added_version,

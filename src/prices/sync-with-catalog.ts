@@ -3,6 +3,7 @@ import { findColumns } from '../catalog/columns.ts'
 import {
   Answer,
   backgroundThreshold,
+  cellsAtOnceMax,
   type Handler,
   type Origin,
   type Schemas,
@@ -21,7 +22,7 @@ import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { archiveRemovedRows, removeDraftRows } from '../price-lists/publication.ts'
 import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
-import { enqueuePlan, plannedAtOnceMax } from './plans/enqueue-plan.ts'
+import { enqueuePlan } from './plans/enqueue-plan.ts'
 import { planSync } from './plans/plan-moves.ts'
 
 /**
@@ -38,8 +39,8 @@ export const syncWithCatalog: Handler<'syncWithCatalog'> = (
       rejectUnmanaged(list)
       const columns = await findColumns(trx, account)
       if (query.plan === 'true') {
-        const total = await countSynced(trx, list, columns, plannedAtOnceMax + 1)
-        if (prefersJob || total > plannedAtOnceMax)
+        const total = await countSynced(trx, list, columns, cellsAtOnceMax + 1)
+        if (prefersJob || total > cellsAtOnceMax)
           return enqueuePlan(trx, boss, list, {
             call: { operation: 'sync' },
             total,

@@ -5,7 +5,7 @@ import { invalidRequest } from '../../contract/row-errors.ts'
 import { AccountMissing } from '../../database/errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
-import { faultsOfScopes, rejectBeyond } from '../given-scopes.ts'
+import { faultsOfScopes, rejectMissingScopes } from '../given-scopes.ts'
 import { lockAccount } from '../queries.ts'
 import { keyIdOf, signKey } from './key-token.ts'
 
@@ -24,7 +24,7 @@ export const createApiKey: Handler<'createApiKey'> = (
 ) =>
   inAccount(async (trx) => {
     const expires_at = readEnd(body, await findMakersEnd(trx, account, origin.actor))
-    rejectBeyond(body.scopes, scopes)
+    rejectMissingScopes(body.scopes, scopes)
     await rejectTaken(trx, account, body.name)
     const key = await insertKey(trx, account, { ...body, expires_at })
     const secrets = { key: await signKey(jwtSecret, { account, ...key }) }

@@ -2,14 +2,14 @@ import { Answer, type Handler, type Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
-import { faultsOfScopes, rejectBeyond } from '../given-scopes.ts'
+import { faultsOfScopes, rejectMissingScopes } from '../given-scopes.ts'
 import { onPasswordSeat } from '../login-limit.ts'
 import { generatePassword, hashPassword } from '../password.ts'
 import { scopesOfUser } from './queries.ts'
 
 /** Adds a user with a generated password, which only this response contains. Throws `email-taken`. */
 export const createUser: Handler<'createUser'> = async ({ account, body, scopes, inAccount }) => {
-  rejectBeyond(body.scopes, scopes)
+  rejectMissingScopes(body.scopes, scopes)
   const faults = faultsOfScopes(body.scopes)
   if (faults.length > 0) throw invalidRequest(faults)
   const secrets = { password: generatePassword() }

@@ -1,5 +1,5 @@
 import { Answer, type Handler, type Schemas } from '../../contract/operation.ts'
-import { rejectBeyond } from '../given-scopes.ts'
+import { rejectMissingScopes } from '../given-scopes.ts'
 import { onPasswordSeat } from '../login-limit.ts'
 import { generatePassword, hashPassword } from '../password.ts'
 import { noSuchUser, scopesOfUser } from './queries.ts'
@@ -25,7 +25,7 @@ export const resetPassword: Handler<'resetPassword'> = async ({
       .returning(['id', 'email', scopesOfUser])
       .executeTakeFirst()
     if (!user) throw noSuchUser()
-    rejectBeyond(user.scopes, scopes)
+    rejectMissingScopes(user.scopes, scopes)
     return new Answer<Schemas['UserWithPassword']>(user, {}, secrets)
   })
 }

@@ -1,6 +1,6 @@
 import type { Handler } from '../../contract/operation.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
-import { faultsOfScopes, rejectBeyond } from '../given-scopes.ts'
+import { faultsOfScopes, rejectMissingScopes } from '../given-scopes.ts'
 import { lockAccount } from '../queries.ts'
 import { findScopes, requireOtherAdmin, scopesOfUser } from './queries.ts'
 
@@ -13,7 +13,7 @@ export const updateUser: Handler<'updateUser'> = async ({
   inAccount,
 }) => {
   const { scopes } = body
-  rejectBeyond(scopes, own)
+  rejectMissingScopes(scopes, own)
   const faults = faultsOfScopes(scopes)
   if (faults.length > 0) throw invalidRequest(faults)
   return inAccount(async (trx) => {

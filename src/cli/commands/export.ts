@@ -36,7 +36,7 @@ Example:
     )
     .action(async (kind, _options, command) => {
       const options = command.optsWithGlobals()
-      rejectMisuse(kind, options)
+      rejectInvalidOptions(kind, options)
       const { list, date } = options
       await writeExport(options, { name: kind, collection: collections[kind], list, date })
     })
@@ -67,7 +67,7 @@ export async function writeExport(
   }
 }
 
-function rejectMisuse(
+function rejectInvalidOptions(
   kind: CollectionKind,
   { list, date }: { list?: string | undefined; date?: string | undefined },
 ): void {

@@ -7,7 +7,7 @@ import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { followJob } from './jobs.ts'
-import { castFilters, condition, digits, oneMore } from './reprice.ts'
+import { castFilters, collect, condition, digits } from './reprice.ts'
 
 const listsMax = 1000
 
@@ -56,7 +56,7 @@ export function addCreateList(program: Program): void {
     .requiredOption('--from <day>', 'the first day on which it is valid')
     .requiredOption('--to <day>', 'the last day')
     .option('--description <text>', 'what it is for')
-    .option('--dimension <name>', 'a price column; may be repeated; price when left out', oneMore)
+    .option('--dimension <name>', 'a price column; may be repeated; price when left out', collect)
     .option('--margin-formula <formula>', 'how the margin is computed')
     .option('--filter <column=value>', 'only these products; may be repeated', condition)
     .option('--calendar', 'it has a price for each of the 365 days from the first')

@@ -5,14 +5,14 @@ import { changeHeaders } from '../change-headers.ts'
 import { Failed } from '../faults.ts'
 import { type FeedFile, plainShape, rejectTarget } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
-import { type LoadOptions, rejectMisuse } from '../load-options.ts'
+import { type LoadOptions, rejectInvalidOptions } from '../load-options.ts'
 import { planText } from '../plan-text.ts'
 import { character, oneColumn, prepareFiles, wholeNumber } from '../prepare-files.ts'
 import { answer, type Program } from '../program.ts'
 import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, rowCount, startBar } from '../terminal.ts'
-import { oneMore } from './reprice.ts'
+import { collect } from './reprice.ts'
 
 export function addLoad(program: Program): void {
   program
@@ -43,7 +43,7 @@ export function addLoad(program: Program): void {
     .option('--delimiter <character>', 'what separates the columns; tab for a tab', character)
     .option('--decimal-comma', 'decimals have a comma, as in 1.234,50')
     .option('--column <from=to>', "the file's and the service's name; may be repeated", oneColumn)
-    .option('--without <column>', 'leaves a column of the file out; may be repeated', oneMore)
+    .option('--without <column>', 'leaves a column of the file out; may be repeated', collect)
     .addHelpText(
       'after',
       `
@@ -62,7 +62,7 @@ Examples:
     )
     .action(async (kind, names, _options, command) => {
       const options = command.optsWithGlobals()
-      rejectMisuse(kind, names, options)
+      rejectInvalidOptions(kind, names, options)
       const files = await prepareFiles(kind, names, options)
       if (options.rejects !== undefined)
         for (const file of files) rejectTarget(options.rejects, file)

@@ -44,7 +44,7 @@ Examples:
     )
     .action(async (list, codes, _options, command) => {
       const options = command.optsWithGlobals()
-      rejectMisuse(codes, options)
+      rejectInvalidOptions(codes, options)
       const { file } = options
       const removed = await (file === undefined
         ? removeCodes(list, codes, options)
@@ -54,7 +54,7 @@ Examples:
     })
 }
 
-function rejectMisuse(codes: string[], { file, where }: RemoveOptions): void {
+function rejectInvalidOptions(codes: string[], { file, where }: RemoveOptions): void {
   if (codes.length === 0 && file === undefined)
     throw new UsageFault('Name the products: codes or --file.')
   if (codes.length > 0 && file !== undefined) throw new UsageFault('Give either codes or --file.')

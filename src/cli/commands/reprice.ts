@@ -20,7 +20,7 @@ export function addReprice(program: Program): void {
     .argument('<list>', 'the name of the price list')
     .requiredOption('--formula <formula>', 'what the new price is')
     .option('--filter <column=value>', 'only these products; may be repeated', condition)
-    .option('--dimension <name>', 'only this price dimension; may be repeated', oneMore)
+    .option('--dimension <name>', 'only this price dimension; may be repeated', collect)
     .option('--from <day>', 'the first day, in a calendar list')
     .option('--to <day>', 'the last day')
     .option('--days <names>', 'only these days of the week, as in sat,sun')
@@ -34,7 +34,7 @@ export function addReprice(program: Program): void {
       'only competitor prices of at most this age; 30 when left out',
       wholeNumber,
     )
-    .option('--competitor <name>', 'only this competitor; may be repeated', oneMore)
+    .option('--competitor <name>', 'only this competitor; may be repeated', collect)
     .option(
       '--sales-days <days>',
       'the days up to today whose sales count; 30 when left out',
@@ -120,7 +120,7 @@ export function condition(text: string, earlier: Conditions = {}): Conditions {
 }
 
 /** Collects the texts of a repeated option. */
-export const oneMore = (text: string, earlier: string[] = []): string[] => [...earlier, text]
+export const collect = (text: string, earlier: string[] = []): string[] => [...earlier, text]
 
 /** Parses a number of decimals, 0 to 6. Throws InvalidArgumentError. */
 export function digits(text: string): number {

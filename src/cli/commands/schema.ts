@@ -3,7 +3,7 @@ import { type PricewellClient, Problem, type Schemas } from '../../client/index.
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../terminal.ts'
-import { oneMore } from './reprice.ts'
+import { collect } from './reprice.ts'
 
 type Catalog = Schemas['CatalogSchema']
 type Competitors = Schemas['HeldCompetitorSchema']
@@ -71,7 +71,7 @@ function addDeclaration(schema: SchemaCommand, declaration: Declaration): void {
       oneColumn,
     )
     .option('--attribute <name[:type]>', 'describes a code; may be repeated', oneColumn)
-    .option('--cost <name>', 'a number, for margins; may be repeated', oneMore)
+    .option('--cost <name>', 'a number, for margins; may be repeated', collect)
     .addHelpText(
       'after',
       `

@@ -4,7 +4,7 @@ import { readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { syncResult } from '../../price-lists/catalog-difference.ts'
 import { addDraftRows } from '../../price-lists/draft-rows.ts'
-import { archiveRemovedRows, ofList, removeDraftRows } from '../../price-lists/publication.ts'
+import { archiveAllRemovedRows, ofList, removeDraftRows } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
 import { productFaults } from '../add-products.ts'
 import { findUndone } from '../revert/find-undone.ts'
@@ -84,7 +84,7 @@ async function findIds(
  * differently.
  */
 async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<unknown>> {
-  while (await archiveRemovedRows(trx, list, list.version));
+  await archiveAllRemovedRows(trx, list, list.version)
   const columns = await findColumns(trx, list.account_id)
   const base = plan.base_revision ?? 0
   const isChangedMonth = list.is_calendar
@@ -112,7 +112,7 @@ export async function applyRevert(application: Application): Promise<Applied> {
   const { trx, list, plan } = application
   const { isVoid, conflicts = 0, after, until } = plan.call as unknown as RevertCall
   const revisions = { after, until }
-  while (await archiveRemovedRows(trx, list, list.version));
+  await archiveAllRemovedRows(trx, list, list.version)
   await findUndone(trx, list, revisions)
   const skipped = await leaveStaleOut(application, staleUndone(application))
   await keepPlanned(trx, await findIds(application, 'row_id', sql`plan.dimension is null`))

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import {
   Answer,
   backgroundThreshold,
+  cellsAtOnceMax,
   type Handler,
   type Origin,
   type Schemas,
@@ -29,8 +30,6 @@ interface Call {
   job?: number | undefined
 }
 
-/** Above this, a job sets the prices. */
-const cellsMax = 100_000
 const daysAheadMax = 400
 
 /**
@@ -79,7 +78,7 @@ function isLarge({ operation, summary, call }: StoredPlan): boolean {
   const { changed = 0, added = 0, removed = 0 } = summary as Schemas['PlanSummary']
   const { products = changed + added + removed } = call as unknown as RevertCall
   const moved = operation === 'revert' ? products : added + removed
-  return changed > cellsMax || moved > backgroundThreshold
+  return changed > cellsAtOnceMax || moved > backgroundThreshold
 }
 
 const appliers = {

@@ -1,5 +1,5 @@
 import type { PgBoss } from 'pg-boss'
-import { Answer, type Origin, type Schemas } from '../../contract/operation.ts'
+import { Answer, cellsAtOnceMax, type Origin, type Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob, insertEndedJob } from '../../jobs/enqueue.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -9,9 +9,6 @@ export type LargeCall =
   | { operation: 'sync' }
   | ({ operation: 'revert' } & Schemas['RevertInput'])
   | ({ operation: 'reprice' } & Schemas['RepriceInput'])
-
-/** Above this many cells or rows, a job makes the plan. */
-export const plannedAtOnceMax = 100_000
 
 interface LargePlan {
   call: LargeCall
@@ -53,7 +50,7 @@ export async function answerPlanOrJob(
 ): Promise<Answer<Schemas['Plan'] | Schemas['JobInfo']>> {
   const { id, summary } = plan.body
   const total = summary.rows ?? 0
-  if (job !== undefined || (!prefersJob && total <= plannedAtOnceMax)) return plan
+  if (job !== undefined || (!prefersJob && total <= cellsAtOnceMax)) return plan
   const ended = { account, priceListId, kind: 'make-plan', total, origin } as const
   const { body, headers } = await insertEndedJob(trx, { ...ended, result: { plan_id: id } })
   return new Answer(body, { ...headers, ...(prefersJob && applied) })

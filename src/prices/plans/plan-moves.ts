@@ -7,7 +7,7 @@ import { keyOfFormerRow, type Revisions } from '../../price-lists/history/change
 import { joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import type { Undone } from '../revert/find-undone.ts'
+import type { UndoCounts } from '../revert/find-undone.ts'
 import { keyOfRow, makePlan } from './plan-rows.ts'
 
 const noPrices = sql`null::integer as dimension, null::date as date`
@@ -83,7 +83,7 @@ export async function planSync(
 }
 
 /** The revisions that a revert undoes, whether as mistakes, and what it found; absent in plans of earlier versions. */
-export interface RevertCall extends Revisions, Partial<Undone> {
+export interface RevertCall extends Revisions, Partial<UndoCounts> {
   isVoid: boolean
 }
 

@@ -1,8 +1,8 @@
-import type { Handler } from '../../contract/operation.ts'
+import { cellsAtOnceMax, type Handler } from '../../contract/operation.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../../price-lists/queries.ts'
 import { findNamedList } from '../payload.ts'
-import { enqueuePlan, plannedAtOnceMax } from '../plans/enqueue-plan.ts'
+import { enqueuePlan } from '../plans/enqueue-plan.ts'
 import { countCells, planReprice } from './plan-reprice.ts'
 import { readCall } from './reprice-call.ts'
 
@@ -18,7 +18,7 @@ export const reprice: Handler<'reprice'> = (
       rejectUnpublished(list)
       const call = await readCall(trx, list, body)
       const total = await countCells(trx, list, call)
-      if (prefersJob || total > plannedAtOnceMax) {
+      if (prefersJob || total > cellsAtOnceMax) {
         const planned = { operation: 'reprice', ...body } as const
         return enqueuePlan(trx, boss, list, { call: planned, total, origin, prefersJob })
       }

@@ -15,7 +15,7 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
 
 /** How many products an undo concerns, and how many of its changes conflict. */
-export interface Undone {
+export interface UndoCounts {
   products: number
   conflicts: number
 }
@@ -25,7 +25,11 @@ export interface Undone {
  * `undone_rows` with rows that leave or return. `conflict` says why one cannot be undone. The list must be locked, and
  * its removed rows archived.
  */
-export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions): Promise<Undone> {
+export async function findUndone(
+  trx: Trx,
+  list: PriceList,
+  revisions: Revisions,
+): Promise<UndoCounts> {
   const cells = await differentCells(trx, list, revisions)
   const moves = laterMoves(list, revisions)
   await sql`
@@ -41,7 +45,7 @@ export async function findUndone(trx: Trx, list: PriceList, revisions: Revisions
     ${rowsThatLeave(list, revisions)} union all ${rowsThatReturn(list, revisions)}`.execute(trx)
   // Without statistics, a later join compared each of 100,000 cells with every row of the list.
   await sql`analyze pg_temp.undone_cells, pg_temp.undone_rows`.execute(trx)
-  const { rows } = await sql<Undone>`
+  const { rows } = await sql<UndoCounts>`
     select count(distinct row_id) as products, count(conflict) as conflicts
     from (select row_id, conflict from pg_temp.undone_cells union all select row_id, conflict from pg_temp.undone_rows) as u`.execute(
     trx,

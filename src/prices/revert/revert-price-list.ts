@@ -4,6 +4,7 @@ import { findColumns } from '../../catalog/columns.ts'
 import {
   Answer,
   backgroundThreshold,
+  cellsAtOnceMax,
   type Handler,
   type OperationRequest,
   type Origin,
@@ -20,7 +21,7 @@ import { horizonDays } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
 import { historyNotKept } from '../../price-lists/history/moments.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
-import { archiveRemovedRows, ofList } from '../../price-lists/publication.ts'
+import { archiveAllRemovedRows, ofList } from '../../price-lists/publication.ts'
 import {
   lockListOf,
   lockPriceList,
@@ -30,13 +31,10 @@ import {
 } from '../../price-lists/queries.ts'
 import { enqueuePlan } from '../plans/enqueue-plan.ts'
 import { planRevert } from '../plans/plan-moves.ts'
-import { findUndone, revertConflict, type Undone } from './find-undone.ts'
+import { findUndone, revertConflict, type UndoCounts } from './find-undone.ts'
 import { undo } from './undo.ts'
 
 type Input = Schemas['RevertInput']
-
-/** Above this, a job undoes them. */
-const cellsMax = 100_000
 
 /**
  * Undoes one revision of a list, or all after one. Returns what it did; above 100 products or 100,000 cells, the job.
@@ -57,7 +55,7 @@ async function revertOrEnqueue(
   const changes = await countChanges(trx, list, revisions)
   const call = { operation: 'revert', ...body } as const
   const job = { origin, total: changes.cells, call }
-  const isLarge = changes.cells > cellsMax
+  const isLarge = changes.cells > cellsAtOnceMax
   if (query.plan === 'true') {
     if (isLarge || prefersJob) return enqueuePlan(trx, boss, list, { ...job, prefersJob })
     await rejectBusy(trx, account, list.id)
@@ -137,8 +135,8 @@ async function prepare(
   list: PriceList,
   revisions: Revisions,
   { on_conflict }: Input,
-): Promise<Undone> {
-  while (await archiveRemovedRows(trx, list, list.version));
+): Promise<UndoCounts> {
+  await archiveAllRemovedRows(trx, list, list.version)
   const undone = await findUndone(trx, list, revisions)
   if (undone.conflicts > 0 && on_conflict !== 'skip')
     throw await revertConflict(trx, list, await findColumns(trx, list.account_id), undone.conflicts)

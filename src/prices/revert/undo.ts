@@ -6,7 +6,7 @@ import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
 import { rowsAsOf } from '../../price-lists/history/past-rows.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { ListRows } from '../../price-lists/list-rows.ts'
-import { archiveRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
+import { archiveAllRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { noPrices, writeMonths } from '../write/set-days.ts'
@@ -27,7 +27,7 @@ export async function undo(trx: Trx, list: PriceList, revisions: Revisions): Pro
     where ${ofList(list)} and id = any(${await movedRows(trx, 'leave')}::bigint[])`.execute(trx)
   await returnRows(trx, list, revisions)
   const moved = await logMoves(trx, list)
-  while (await archiveRemovedRows(trx, list, nextRevision(list)));
+  await archiveAllRemovedRows(trx, list, nextRevision(list))
   return { priced, ...moved }
 }
 
