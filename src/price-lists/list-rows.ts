@@ -2,14 +2,21 @@ import { type RawBuilder, sql } from 'kysely'
 import { monthPlace } from './calendar.ts'
 import type { ListKey, PriceList } from './queries.ts'
 
+/** SQL that is true for a row, `r` by default, that is in its list at a revision. */
+export const isMemberAt = (
+  revision: number | RawBuilder<unknown>,
+  row: RawBuilder<unknown> = sql`r`,
+): RawBuilder<boolean> => sql`(
+  ${row}.added_version <= ${revision} and (${row}.removed_version is null or ${row}.removed_version > ${revision}))`
+
 /** SQL that is true for a row `r` in the published version of its list `l`. */
-export const isPublished: RawBuilder<boolean> = sql`
-  (r.added_version <= l.version and (r.removed_version is null or r.removed_version > l.version))`
+export const isPublished = isMemberAt(sql`l.version`)
 
 /** As `isPublished`, for rows of one list: reads its version once instead of joining it to each row. */
 export function isPublishedNow({ account_id, id }: ListKey): RawBuilder<boolean> {
-  const version = sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`
-  return sql`r.added_version <= ${version} and (r.removed_version is null or r.removed_version > ${version})`
+  return isMemberAt(
+    sql`(select version from price_lists where account_id = ${account_id} and id = ${id})`,
+  )
 }
 
 /** SQL of where a day's price is: its dimension (from 1), its month and the place in the month. */

@@ -13,6 +13,7 @@ import { readPage } from '../../contract/read-page.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
+import { isMemberAt } from '../list-rows.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../queries.ts'
 import { changedCells, keyedCells, keyOfFormerRow, type Revisions } from './changed-cells.ts'
 import { findMoment } from './moments.ts'
@@ -167,7 +168,8 @@ function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> 
 
 function cellsByKey(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {
   const { after, until } = revisions
-  const newest = sql`(${isMemberAt(until)}) desc, (${isMemberAt(after)}) desc`
+  const isAt = (revision: number) => isMemberAt(revision, sql`rows`)
+  const newest = sql`${isAt(until)} desc, ${isAt(after)} desc`
   return sql`(
     select row.pk, row.product_id, cell.code, cell.extension_key, cell.extensions, cell.dimension, cell.date,
       cell.first_old as old, cell.last_new as new, row.was, row.is_now
@@ -177,7 +179,7 @@ function cellsByKey(list: PriceList, revisions: Revisions, changes: number): Raw
       group by code, extension_key, extensions, dimension, date
     ) as cell
     cross join lateral (
-      select bool_or(${isMemberAt(after)}) as was, bool_or(${isMemberAt(until)}) as is_now,
+      select bool_or(${isAt(after)}) as was, bool_or(${isAt(until)}) as is_now,
         (array_agg(id order by ${newest}))[1] as pk, (array_agg(product_id order by ${newest}))[1] as product_id
       from ${rowsWithKey(list, sql`cell`)}
     ) as row
@@ -188,10 +190,6 @@ function cellsByKey(list: PriceList, revisions: Revisions, changes: number): Raw
 
 /** For a row that was added or removed, only days with a price are shown. */
 const isPriced = sql`(row.was and cell.first_old is not null or row.is_now and cell.last_new is not null)`
-
-/** SQL that is true for a row in the list at a revision. */
-export const isMemberAt = (revision: number) =>
-  sql`added_version <= ${revision} and (removed_version is null or removed_version > ${revision})`
 
 /** SQL of a FROM item `rows` with all rows, present and past, that had this key in a list. */
 export function rowsWithKey(

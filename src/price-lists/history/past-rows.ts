@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
-import { joinRows, type ListRows } from '../list-rows.ts'
+import { isMemberAt, joinRows, type ListRows } from '../list-rows.ts'
 import { ofList } from '../publication.ts'
 import type { PriceList } from '../queries.ts'
 import { isWalkedAtOnce, pastPrices } from './past-prices.ts'
@@ -32,8 +32,7 @@ export function pastRows(list: PriceList, revision: number, walk: Walk): ListRow
     where now.account_id = ${list.account_id} and now.price_list_id = ${list.id}
   ) as m`
   const from = sql`${rowsWhere(sql`true`)} as r`
-  const isMember = sql<boolean>`
-    r.added_version <= ${revision} and (r.removed_version is null or r.removed_version > ${revision})`
+  const isMember = isMemberAt(revision)
   const members = { list, revision, from: sql`${allWhere(isMember)} as r` }
   return {
     list,

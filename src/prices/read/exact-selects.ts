@@ -8,7 +8,7 @@ import {
   pastPricesByRow,
 } from '../../price-lists/history/past-prices.ts'
 import type { Walk } from '../../price-lists/history/price-walk.ts'
-import { publishedRows } from '../../price-lists/list-rows.ts'
+import { isMemberAt, publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { setPrice } from './matching-rows.ts'
 import { versionColumns } from './pricing.ts'
@@ -112,8 +112,7 @@ function pastTemplate(
   past: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const isRow = sql`r.account_id = $1 and r.price_list_id = $2 and r.code = input.code
-    and r.extension_key = input.extension_key and r.added_version <= ${revision}
-    and (r.removed_version is null or r.removed_version > ${revision})`
+    and r.extension_key = input.extension_key and ${isMemberAt(revision)}`
   const hasRemoved = sql`(select exists (select from removed_rows where account_id = $1 and price_list_id = $2))`
   const columns = sql`product_id, since, prices`
   return sql`

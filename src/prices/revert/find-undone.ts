@@ -4,12 +4,8 @@ import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
-import {
-  differentCells,
-  isMemberAt,
-  rowsWithKey,
-} from '../../price-lists/history/diff-price-list.ts'
-import { joinProducts } from '../../price-lists/list-rows.ts'
+import { differentCells, rowsWithKey } from '../../price-lists/history/diff-price-list.ts'
+import { isMemberAt, joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
@@ -87,7 +83,7 @@ function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknow
       case when r.removed_version is not null or r.since > ${until} ${isChangedMonth} then 'changed_since' end as conflict
     from ${rows}
     where r.added_version > ${after} and ${isMemberAt(until)}
-      and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isMemberAt(after)})`
+      and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isMemberAt(after, sql`rows`)})`
 }
 
 /** SQL of the removed rows, which return. One that came back within these revisions has its cells changed instead. */
@@ -100,7 +96,7 @@ function rowsThatReturn(list: PriceList, { after, until }: Revisions): RawBuilde
     from removed_rows r ${joinProducts(list)}
     where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
       and r.removed_version > ${after} and r.removed_version <= ${until} and r.added_version <= ${after}
-      and not exists (select from ${ofKey} where ${isMemberAt(until)})`
+      and not exists (select from ${ofKey} where ${isMemberAt(until, sql`rows`)})`
 }
 
 const messages: Record<string, string> = {
