@@ -75,13 +75,10 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
 async function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
   // All feeds have the same types.
   const feed = path as typeof feeds.prices.path
-  let isInDoubt = false
-  const onDoubt = () => {
-    isInDoubt = true
-  }
+  const fate = { isSent: false, isInDoubt: false }
   // Standard input cannot be sent again.
   const retries = file.original ? {} : { retries: 0 }
-  const client = openClient(load, { fetch: withFile(file, load.onBytes, onDoubt), ...retries })
+  const client = openClient(load, { fetch: withFile(file, load.onBytes, fate), ...retries })
   const answered = client.POST(feed, {
     params: {
       query: {
@@ -101,29 +98,44 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
     bodySerializer: () => '',
     ...(parseAs && { parseAs }),
   })
-  return answered.catch((error) => {
-    throw error instanceof Unreachable ? unanswered(file.name, isInDoubt, error) : error
-  })
+  const onEnd = () =>
+    tell(load, `Interrupted. ${outcomeOf(file.name, fate.isSent || fate.isInDoubt)}`)
+  // A plan changes nothing.
+  const forgetEnd = load.plan ? undefined : endingWith(onEnd)
+  return answered
+    .catch((error) => {
+      throw error instanceof Unreachable ? unanswered(file.name, fate.isInDoubt, error) : error
+    })
+    .finally(() => forgetEnd?.())
+}
+
+/** What is known of a file that was sent, so far. */
+interface Fate {
+  /** Whether this attempt has sent the whole file. */
+  isSent: boolean
+  /** Whether an attempt sent the whole file, but no response told what became of it. */
+  isInDoubt: boolean
 }
 
 /** Tells what became of a file when no response arrived. */
 function unanswered(name: string, isInDoubt: boolean, cause: Unreachable): Unreachable {
-  const outcome = isInDoubt
-    ? `${name} may have been loaded. Run the command again: existing rows are set to what the file says, never duplicated.`
-    : `None of ${name} was loaded: it was not sent completely. Run the command again.`
-  return new Unreachable(`${cause.message} ${outcome}`, { cause })
+  return new Unreachable(`${cause.message} ${outcomeOf(name, isInDoubt)}`, { cause })
 }
 
+const outcomeOf = (name: string, isInDoubt: boolean): string =>
+  isInDoubt
+    ? `${name} may have been loaded. Run the command again: existing rows are set to what the file says, never duplicated.`
+    : `None of ${name} was loaded: it was not sent completely. Run the command again.`
+
 /**
- * A `fetch` that streams the file anew for each attempt, so that it is never in memory. Calls `onDoubt` when the whole
- * file was sent but no response tells what became of it.
+ * A `fetch` that streams the file anew for each attempt, so that it is never in memory, and notes its `fate`.
  */
-function withFile(file: FeedFile, onBytes: (bytes: number) => void, onDoubt: () => void) {
+function withFile(file: FeedFile, onBytes: (bytes: number) => void, fate: Fate) {
   return async (request: Request) => {
     if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
-    let isSent = false
+    fate.isSent = false
     const onSent = () => {
-      isSent = true
+      fate.isSent = true
     }
     const body = Readable.toWeb(
       Readable.from(counted(file, onBytes, onSent)),
@@ -133,11 +145,11 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void, onDoubt: () 
     // The service has a job load a file with a large Content-Length.
     if (file.length !== undefined) whole.headers.set('content-length', String(file.length))
     const response = await fetch(whole).catch((error) => {
-      if (isSent && !isUnconnected(error.cause)) onDoubt()
+      if (fate.isSent && !isUnconnected(error.cause)) fate.isInDoubt = true
       throw isOfFile(error.cause) ? error.cause : error
     })
     // A successful response may still break off, and a gateway does not know the outcome.
-    if (response.ok || [502, 504].includes(response.status)) onDoubt()
+    if (response.ok || [502, 504].includes(response.status)) fate.isInDoubt = true
     // Rejected rows are not an error here, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
@@ -197,7 +209,12 @@ export async function readPlan({ GET }: PricewellClient, id: number): Promise<Pl
 
 function tellOnGoing({ file, json }: Load, id: number): void {
   const message = `Job ${id} continues with ${file.name}: \`pricewell wait ${id}\` follows it.`
-  console.error(json ? JSON.stringify({ message, job_id: id }) : printable(message))
+  tell({ json }, message, { job_id: id })
+}
+
+/** Tells what goes on after the command, on standard error. */
+function tell({ json }: Shared, message: string, further: object = {}): void {
+  console.error(json ? JSON.stringify({ message, ...further }) : printable(message))
 }
 
 /** The problem that a request would have had; undefined if the file did not cause the failure. */

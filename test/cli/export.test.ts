@@ -94,6 +94,7 @@ t.test('to standard output it is CSV, or what is asked for', async (t) => {
   t.equal(stdout.trim().split('\n').length, 5)
   const ndjson = await run('export', 'sales', '--format', 'ndjson')
   t.match(JSON.parse(ndjson.stdout), { transaction_id: 'T1', code: 'A\n"B"' })
+  t.equal((await run('export', 'products', '-o', '-')).stdout, stdout)
 })
 
 t.test('a name that ends in .gz is compressed', async (t) => {

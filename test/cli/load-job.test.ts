@@ -122,6 +122,16 @@ t.test('a job that is cancelled while it is followed stays so', async (t) => {
   t.equal(requests.length, 2)
 })
 
+t.test(
+  'a command that is ended before the answer says what may have become of its file',
+  async (t) => {
+    const { interrupt } = await aUserOf(t, ['silence'])
+    const { code, screen } = await interrupt('100 %', 'load', 'sales', 'a.csv')
+    t.equal(code, 130)
+    t.match(screen, 'Interrupted. a.csv may have been loaded. Run the command again')
+  },
+)
+
 t.test('a command that is ended, or hears no more, says where its job goes on', async (t) => {
   const message = 'Job 7 continues with a.csv: `pricewell wait 7` follows it.'
   const { interrupt } = await aUserOf(t, jobThat())

@@ -16,7 +16,10 @@ export function addExport(program: Program): void {
     .addArgument(
       new Argument('<kind>', 'what to write').choices(Object.keys(collections) as CollectionKind[]),
     )
-    .option('-o, --output <file>', 'the file, compressed if it ends in .gz; else standard output')
+    .option(
+      '-o, --output <file>',
+      'the file, compressed if it ends in .gz; else, or for -, standard output',
+    )
     .addOption(
       new Option(
         '--format <format>',
@@ -47,8 +50,8 @@ export async function writeExport(
   options: Shared & { output?: string | undefined; format?: Format | undefined },
   exported: Exported,
 ): Promise<void> {
-  const { output } = options
-  const format = options.format ?? formatOf(options)
+  const output = options.output === '-' ? undefined : options.output
+  const format = options.format ?? formatOf({ ...options, output })
   const bar = startBar(exported.name, output === undefined ? { json: true } : options)
   try {
     const { total, chunks } = await openExport(openClient(options), exported, format)

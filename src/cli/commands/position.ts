@@ -11,7 +11,10 @@ export function addPosition(program: Program): void {
       'Writes the prices of a list with margins, competitors and sales as CSV or NDJSON.',
     )
     .argument('<list>', 'the name of the price list')
-    .option('-o, --output <file>', 'the file, compressed if it ends in .gz; else standard output')
+    .option(
+      '-o, --output <file>',
+      'the file, compressed if it ends in .gz; else, or for -, standard output',
+    )
     .option('--date <day>', 'one day of a calendar list; all its days when left out')
     .option(
       '--above <percent>',
