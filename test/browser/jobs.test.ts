@@ -74,3 +74,13 @@ t.test('where not all jobs are shown, that is said', async (t) => {
   await page.getByRole('link', { name: 'Jobs' }).click()
   await page.getByText('53 in all, the last 50 are shown').waitFor()
 })
+
+t.test('a list of jobs says when the service does not answer', async (t) => {
+  const { shop } = await aBigJob(t, service)
+  const page = await openPage(t, browser, { url, token: shop.token, path: '/#/jobs' })
+  await page.getByRole('row').nth(1).waitFor()
+  await page.route('**/api/v1/jobs/?*', (route) => route.abort())
+  await page.getByText('This may be old').waitFor()
+  await page.unroute('**/api/v1/jobs/?*')
+  await page.getByText('This may be old').waitFor({ state: 'detached' })
+})

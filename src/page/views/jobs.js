@@ -1,4 +1,4 @@
-import { get, jobEvents } from '../api.js'
+import { Failure, get, jobEvents } from '../api.js'
 import { el } from '../dom.js'
 import * as format from '../format.js'
 import { newestOf } from '../newest.js'
@@ -53,8 +53,17 @@ export function showJobs(main, _route, signal) {
     await looks.ask()
     if (keyOf(jobs) !== shown) place.replaceChildren(...show())
   }
+  const lost = el(
+    'p',
+    { class: 'notice', role: 'status' },
+    'This may be old: the service does not answer.',
+  )
   // A failed request is soon repeated.
-  const quietly = (/** @type {Promise<void>} */ work) => void work.catch(() => undefined)
+  const quietly = (/** @type {Promise<void>} */ work) =>
+    void work.then(
+      () => lost.remove(),
+      (error) => error instanceof Failure && error.status === 0 && place.prepend(lost),
+    )
   const watch = async (/** @type {number} */ id) => {
     if (watched.has(id) || watched.size >= watchedMax) return
     watched.add(id)
