@@ -125,13 +125,13 @@ function better(a: AgreedPrice | null, b: AgreedPrice): AgreedPrice {
 /** Orders by name, code point by code point, then by id. */
 export function byName(a: Named, b: Named): number {
   if (a.name === b.name) return a.id - b.id
-  // JavaScript compares the halves of emoji instead.
-  if (hasHalves.test(a.name) || hasHalves.test(b.name))
+  // JavaScript compares UTF-16 units, which puts emoji before some letters.
+  if (surrogates.test(a.name) || surrogates.test(b.name))
     return Buffer.compare(Buffer.from(a.name), Buffer.from(b.name))
   return a.name < b.name ? -1 : 1
 }
 
-const hasHalves = /[\ud800-\udfff]/
+const surrogates = /[\ud800-\udfff]/
 
 type Named = Pick<StoredAgreement, 'id' | 'name'>
 

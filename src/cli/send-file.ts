@@ -111,7 +111,7 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
 
 /** What is known of a file that was sent, so far. */
 interface Fate {
-  /** Whether this attempt has sent the whole file. */
+  /** Whether the whole file was sent, and there is no response yet. */
   isSent: boolean
   /** Whether an attempt sent the whole file, but no response told what became of it. */
   isInDoubt: boolean
@@ -148,6 +148,7 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void, fate: Fate) 
       if (fate.isSent && !isUnconnected(error.cause)) fate.isInDoubt = true
       throw isOfFile(error.cause) ? error.cause : error
     })
+    fate.isSent = false
     // A successful response may still break off, and a gateway does not know the outcome.
     if (response.ok || [502, 504].includes(response.status)) fate.isInDoubt = true
     // Rejected rows are not an error here, whatever their status.

@@ -111,8 +111,11 @@ async function* textOf(body) {
   }
 }
 
+/** The failure of a job that the service had accepted. */
+class JobFailure extends Failure {}
+
 /**
- * The result of a job, once it has ended. Throws a Failure with this title if the job failed.
+ * The result of a job, once it has ended. Throws a JobFailure with this title if the job failed.
  *
  * @param {number} id
  * @param {string} title
@@ -125,11 +128,20 @@ export async function resultOfJob(id, title, signal) {
   if (status === 'done') return result
   const [{ code, message } = { code: undefined, message: 'The job has failed.' }, ...rows] = errors
   const faults = { errors: rows, error_count: Math.max(rows.length, progress.error) }
-  throw new Failure({ type: code, title, detail: message, ...faults })
+  throw new JobFailure({ type: code, title, detail: message, ...faults })
 }
 
 /** A new `Idempotency-Key`: a request that is sent again with it has no second effect. */
 export const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
+/**
+ * The key to try a request again with: its own if its answer may be lost, a new one if its job failed, because its own
+ * would get the same job again.
+ *
+ * @param {unknown} error
+ * @param {string} key
+ */
+export const keyToRetry = (error, key) => (error instanceof JobFailure ? newKey() : key)
 
 /**
  * Sends a request to a path relative to the page, because both may be below a path prefix. Throws a Failure; a 401 ends

@@ -156,8 +156,11 @@ t.test('a past day has no order by margin, and a day too early can be changed', 
   await page.getByRole('heading', { name: 'No rows' }).waitFor()
   const day = page.getByLabel('As of')
   t.equal(await day.inputValue(), '2026-01-01')
+  await page.route('**/rows?*', (route) => route.abort(), { times: 1 })
+  await day.fill('2026-01-02')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { name: 'No rows' }).waitFor()
   await day.fill(today)
-  await day.press('Enter')
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
 })
 

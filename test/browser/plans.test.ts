@@ -112,6 +112,28 @@ t.test(
   },
 )
 
+t.test('a failed job is not asked for again', async (t) => {
+  const { plan, open } = await aPlan(t)
+  const page = await open(`/#/plans/${plan.id}`)
+  const keys: (string | null)[] = []
+  await page.route('**/apply/', async (route) => {
+    keys.push(await route.request().headerValue('idempotency-key'))
+    await route.fulfill({ status: 201, json: { id: 7, progress: { total: 1 } } })
+  })
+  await page.route('**/jobs/7/events/', (route) => route.fulfill({ body: '' }))
+  const errors = [{ code: 'internal-error', message: 'Something went wrong here.' }]
+  const failed = { id: 7, status: 'failed', errors, progress: { error: 0 } }
+  await page.route('**/jobs/7/', (route) => route.fulfill({ json: failed }))
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Something went wrong here.').waitFor()
+  const second = page.waitForRequest('**/apply/')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await second
+  await page.getByText('Nothing was applied').waitFor()
+  t.equal(new Set(keys).size, 2)
+})
+
 t.test('a plan whose time has passed leads back to it', async (t) => {
   const { plan, open } = await aPlan(t)
   const page = await open(`/#/plans/${plan.id}`)

@@ -315,20 +315,24 @@ t.test(
   },
 )
 
-t.test('a read that would find over 500,000 past prices is refused', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L', is_calendar: true })
-  await addProducts(shop, 'L', [a])
-  const day = { ...a, date: '2026-12-24' }
-  for (let price = 1; price <= 60; price++) await setPrices(shop, 'L', [{ ...day, price }])
-  const read = (rows: number) =>
-    shop.post('/api/v1/prices/get_prices/', {
-      price_list_name: 'L',
-      include: ['lowest_price'],
-      payload: Array.from({ length: rows }, () => day),
-    })
-  t.equal((await read(1000)).status, 201)
-  const refused = await read(10_000)
-  expectProblem(t, refused, 400, 'too-costly', 'each price counts as often as it is wanted')
-  t.match(refused.body.detail, /over 500000 past prices\. Send fewer rows/)
-})
+for (const is_calendar of [true, false])
+  t.test(
+    `a read that would find over 500,000 past prices is refused, calendar: ${is_calendar}`,
+    async (t) => {
+      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+      await aList(shop, { name: 'L', is_calendar })
+      await addProducts(shop, 'L', [a])
+      const day = { ...a, ...(is_calendar && { date: '2026-12-24' }) }
+      for (let price = 1; price <= 60; price++) await setPrices(shop, 'L', [{ ...day, price }])
+      const read = (rows: number) =>
+        shop.post('/api/v1/prices/get_prices/', {
+          price_list_name: 'L',
+          include: ['lowest_price'],
+          payload: Array.from({ length: rows }, () => day),
+        })
+      t.equal((await read(1000)).status, 201)
+      const refused = await read(10_000)
+      expectProblem(t, refused, 400, 'too-costly', 'each price counts as often as it is wanted')
+      t.match(refused.body.detail, /over 500000 past prices\. Send fewer rows/)
+    },
+  )

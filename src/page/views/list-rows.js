@@ -21,6 +21,9 @@ const orderedPages = 201
 /** The service looks up margins, and prices of a day or of the past, for at most this many rows. */
 const lookedUpMax = 100_000
 
+/** The refusals of a past day: another day may have rows. @type {Set<string | undefined>} */
+const isOfDay = new Set(['price-list-not-published', 'history-not-kept'])
+
 /**
  * One page of a list's rows, or the last page if there are fewer; for one day of a calendar list, and as of the end of
  * a past day.
@@ -48,8 +51,7 @@ export async function rowsOf(shown, place, signal) {
   const read = get(path, query, signal).catch((error) => {
     // The order was chosen while a search left fewer rows.
     if (error instanceof Failure && error.type === 'too-costly' && order !== '') return undefined
-    // Another day may have rows.
-    if (error instanceof Failure && asOf !== undefined) return error
+    if (error instanceof Failure && isOfDay.has(error.type)) return error
     throw error
   })
   const [found, { extensions }] = await Promise.all([

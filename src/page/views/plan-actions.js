@@ -1,4 +1,4 @@
-import { Failure, newKey, post, remove, resultOfJob } from '../api.js'
+import { Failure, keyToRetry, newKey, post, remove, resultOfJob } from '../api.js'
 import { announce, el, name, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
@@ -125,7 +125,7 @@ function refused(shown, wish, error) {
 }
 
 /**
- * Explains another failure, with a way to send the same call again, and one back to the plan as it is by now.
+ * Explains another failure, with a way to try again, and one back to the plan as it is by now.
  *
  * @param {Shown} shown
  * @param {Wish} wish
@@ -133,7 +133,8 @@ function refused(shown, wish, error) {
  */
 function failedCall(shown, wish, error) {
   const back = el('button', { type: 'button', onclick: shown.onDone }, 'Back')
-  const explained = failed(error, () => void apply(shown, wish))
+  const again = () => void apply(shown, { ...wish, key: keyToRetry(error, wish.key) })
+  const explained = failed(error, again)
   explained.append(' ', back)
   return explained
 }

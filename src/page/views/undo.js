@@ -1,4 +1,4 @@
-import { Failure, newKey, post, resultOfJob } from '../api.js'
+import { Failure, keyToRetry, newKey, post, resultOfJob } from '../api.js'
 import { announce, el, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
@@ -48,8 +48,10 @@ function question(shown) {
   const text = { type: 'text', dir: 'auto', maxlength: 255 }
   const note = el('input', { ...text, placeholder: 'Why (optional)' })
   const isMistake = el('input', { type: 'checkbox' })
-  const wish = () => ({ note: note.value, isMistake: isMistake.checked, isSkipping: false })
-  const revert = () => undo(shown, { ...wish(), key: newKey() })
+  const revert = () => {
+    const chosen = { note: note.value, isMistake: isMistake.checked }
+    return undo(shown, { ...chosen, isSkipping: false, key: newKey() })
+  }
   return el(
     'div',
     { class: 'notice', role: 'group', 'aria-label': 'Undo this change' },
@@ -98,7 +100,7 @@ async function undo(shown, wish) {
  */
 function refused(shown, wish, error) {
   if (!(error instanceof Failure) || error.type !== 'revert-conflict')
-    return failed(error, () => undo(shown, wish))
+    return failed(error, () => undo(shown, { ...wish, key: keyToRetry(error, wish.key) }))
   const { priced, added, removed } = shown.revision
   const isAll = error.errorCount === priced + added + removed
   const skip = () => undo(shown, { ...wish, isSkipping: true, key: newKey() })

@@ -109,15 +109,19 @@ interface Stay {
 
 const stayColumns = ['at', 'id', 'place', 'added_version', 'removed_version', 'since', 'price']
 
-/** SQL of the columns of stays as array texts: an object for each row would take longer than finding it. */
-const stayArrays = sql.join(
-  stayColumns.map((name) => sql`array_agg(${sql.ref(name)})::text as ${sql.ref(name)}`),
-)
+type Arrays = Record<string, string | null>
 
-/** Reads `stayArrays`: the stays of the wanted rows, with one price each. */
-function staysOf(row: Record<string, string | null> | undefined): Stay[] {
+/** SQL of columns as array texts: an object for each row would take longer than finding it. */
+const arraysOf = (columns: string[]) =>
+  sql.join(columns.map((name) => sql`array_agg(${sql.ref(name)})::text as ${sql.ref(name)}`))
+
+const readArrays = (row: Arrays | undefined, columns: string[]) =>
+  columns.map((name) => readNullable(row?.[name] ?? null))
+
+/** The stays of the wanted rows, with one price each. */
+function staysOf(row: Arrays | undefined): Stay[] {
   const [at = [], id = [], place = [], added = [], removed = [], since = [], price = []] =
-    stayColumns.map((name) => readNullable(row?.[name] ?? null))
+    readArrays(row, stayColumns)
   return at.map((index, stay) => ({
     at: index as number,
     id: id[stay] as number,
@@ -135,11 +139,11 @@ async function readStays(
   wanted: WantedRow[],
   { first }: Revisions,
 ): Promise<Stay[]> {
-  const { rows } = await sql<Record<string, string | null>>`
+  const { rows } = await sql<Arrays>`
     with wanted as materialized (${wantedPrices(list, wanted)}),
     present (${chainColumns}) as (${presentPrices(list)}),
     stays as (select present.*, at, place, prices[place] as price from present join wanted using (walk))
-    select ${stayArrays} from stays`.execute(trx)
+    select ${arraysOf(stayColumns)} from stays`.execute(trx)
   // Which revision set a price is known once its changes are; until then, each dates from when the row was added.
   const stays = staysOf(rows[0]).map((stay) => ({ ...stay, since: stay.added }))
   await addChanges(trx, list, stays, first)
@@ -162,19 +166,16 @@ async function walkStays(
   wanted: WantedRow[],
   { first, oldestMistake }: Revisions,
 ): Promise<Stay[]> {
-  const slices = await findSlices(
-    trx,
-    list,
-    oldestMistake === undefined ? first : oldestMistake - 1,
-  )
-  const { rows } = await sql<Record<string, string | null>>`
+  const oldest = oldestMistake === undefined ? first : oldestMistake - 1
+  const slices = await findSlices(trx, list, oldest)
+  const { rows } = await sql<Arrays>`
     with recursive wanted as materialized (${wantedPrices(list, wanted)}),
     ${priceChain(list, { until: first, oldestSetter: oldestMistake, slices })},
     stays as (
       select chain.*, at, place, prices[place] as price from chain join wanted using (walk)
       where ${isOfStay} order by at, id, added_version, since limit ${pricesMax + 1}
     )
-    select ${stayArrays} from stays having count(*) <= ${pricesMax}`.execute(trx)
+    select ${arraysOf(stayColumns)} from stays having count(*) <= ${pricesMax}`.execute(trx)
   if (rows.length === 0) throw tooManyPrices()
   const stays: Stay[] = []
   for (const stay of staysOf(rows[0])) {
@@ -191,6 +192,8 @@ async function walkStays(
   return stays
 }
 
+const changeColumns = ['revision', 'place', 'price']
+
 /** Adds the prices that revisions after the first ended. Throws `too-costly`. */
 async function addChanges(
   trx: Trx,
@@ -199,11 +202,9 @@ async function addChanges(
   first: number,
 ): Promise<void> {
   if (stays.length === 0) return
-  const ids = stays.map((stay) => stay.id)
-  const dimensions = stays.map(({ place }) => place)
-  const { rows } = await sql<Record<string, string | null>>`
-    select array_agg(revision)::text as revisions, array_agg(place)::text as places, array_agg(price)::text as prices
-    from (
+  const [ids, dimensions] = [stays.map(({ id }) => id), stays.map(({ place }) => place)]
+  const { rows } = await sql<Arrays>`
+    select ${arraysOf(changeColumns)} from (
       select c.revision, w.place - 1 as place, c.price
       from (
         select c.revision, c.slice, ${changedCell} from list_changes c
@@ -217,11 +218,9 @@ async function addChanges(
     ) as found
     having count(*) <= ${pricesMax}`.execute(trx)
   if (rows.length === 0) throw tooManyPrices()
-  const [revisions = [], places = [], former = []] = ['revisions', 'places', 'prices'].map((name) =>
-    readNullable(rows[0]?.[name] ?? null),
-  )
-  for (const [index, place] of places.entries())
-    addFormer(stays[place as number] as Stay, revisions[index] as number, former[index] ?? null)
+  const [ended = [], place = [], price = []] = readArrays(rows[0], changeColumns)
+  for (const [index, revision] of ended.entries())
+    addFormer(stays[place[index] as number] as Stay, revision as number, price[index] ?? null)
   for (const stay of stays) stay.prices.reverse()
 }
 
