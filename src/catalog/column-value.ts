@@ -5,7 +5,7 @@ import type { Column, ColumnType, ColumnValue } from './columns.ts'
 
 const textLengthMax = 255
 
-export interface ValueFault {
+export interface ColumnFault {
   code: 'type' | 'length' | 'format' | 'not_allowed'
   message: string
 }
@@ -13,21 +13,21 @@ export interface ValueFault {
 /** JSON readers cannot hold larger whole numbers exactly. */
 export const wholeNumber = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
 
-const wrongType = (type: string): ValueFault => ({ code: 'type', message: `must be ${type}` })
-const wrongLength: ValueFault = {
+const wrongType = (type: string): ColumnFault => ({ code: 'type', message: `must be ${type}` })
+const wrongLength: ColumnFault = {
   code: 'length',
   message: `must have 1 to ${textLengthMax} characters`,
 }
-const wrongNumber: ValueFault = {
+const wrongNumber: ColumnFault = {
   code: 'format',
   message: 'must have at most 15 significant digits and 6 decimals',
 }
-const wrongDay: ValueFault = {
+const wrongDay: ColumnFault = {
   code: 'format',
   message: sentences.calendarDay,
 }
 
-const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
+const checks: Record<ColumnType, (value: unknown) => ColumnFault | false> = {
   string: (value) =>
     typeof value !== 'string'
       ? wrongType('a string')
@@ -41,7 +41,7 @@ const checks: Record<ColumnType, (value: unknown) => ValueFault | false> = {
 }
 
 /** The fault of a value that does not fit a type; undefined if it does. */
-export function findTypeFault(type: ColumnType, value: unknown): ValueFault | undefined {
+export function findTypeFault(type: ColumnType, value: unknown): ColumnFault | undefined {
   return checks[type](value) || undefined
 }
 
@@ -49,7 +49,7 @@ export function findTypeFault(type: ColumnType, value: unknown): ValueFault | un
 export function findValueFault(
   { type, allowed_values }: Pick<Column, 'type' | 'allowed_values'>,
   value: unknown,
-): ValueFault | undefined {
+): ColumnFault | undefined {
   const fault = checks[type](value)
   if (fault) return fault
   if (!allowed_values || allowed_values.has(value)) return undefined

@@ -1,6 +1,7 @@
 import { accessSync, constants, createReadStream, readFileSync, statSync } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
+import { endOfString } from '../contract/json-scanner.ts'
 import { UsageFault } from './faults.ts'
 
 /** A file of rows to send. */
@@ -224,7 +225,7 @@ function asLines(text: string): string {
   let start = text.indexOf('[') + 1
   for (let at = start; at < text.length; at++) {
     const token = text[at]
-    if (token === '"') at = endOfString(text, at)
+    if (token === '"') at = endOfString(text, at) - 1
     else if (token === '[' || token === '{') depth++
     else if (depth > 0 && (token === ']' || token === '}')) depth--
     else if (depth === 0 && (token === ',' || token === ']')) {
@@ -239,10 +240,4 @@ function asLines(text: string): string {
 function lineOf(row: string): string {
   const line = row.replace(/[\r\n]+/g, ' ').trim()
   return line && `${line}\n`
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
 }

@@ -182,7 +182,7 @@ function tooManyContainers(containersMax: number): string {
 }
 
 /** The index after the string that begins at `start`; the length of the text if it is not closed. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     const character = text.charCodeAt(index)
     if (character === quote) return index + 1

@@ -113,12 +113,12 @@ export async function upsertStaged(
 }
 
 /** Rows that an upsert has written; `keys` and `ids` go together. */
-export interface WrittenRows {
+export interface UpsertedKeys {
   keys: string[]
   ids: number[]
 }
 
-export type UpsertedRows = Record<'created' | 'updated', WrittenRows>
+export type UpsertedRows = Record<'created' | 'updated', UpsertedKeys>
 
 /** Runs an upsert that returns `key`, `id` and `created` per row. Returns the rows for which `reported` is true. */
 export async function upsertKeys(
@@ -130,7 +130,7 @@ export async function upsertKeys(
     with upserted as (${upsert})
     select created, json_agg(key) as keys, array_agg(id)::text as ids
     from upserted where ${reported} group by created`.execute(trx)
-  const written = (created: boolean): WrittenRows => {
+  const written = (created: boolean): UpsertedKeys => {
     const { keys = [], ids = null } = rows.find((row) => row.created === created) ?? {}
     return { keys, ids: readNumbers(ids) }
   }

@@ -22,7 +22,7 @@ declare module 'fastify' {
 }
 
 /** The client disconnected before it had its whole response. HTTP has no such status; nginx logs this one. */
-const clientGone = 499
+const clientGoneStatus = 499
 
 /** Logs, counts and traces every request when it is over: names, counts and times, but no row values. */
 export function logRequests(app: FastifyInstance, { metrics, tracing }: Telemetry): void {
@@ -37,7 +37,7 @@ export function logRequests(app: FastifyInstance, { metrics, tracing }: Telemetr
   }
   app.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) end(request, reply, request.brokenOff ?? clientGone)
+      if (!reply.raw.writableFinished) end(request, reply, request.brokenOff ?? clientGoneStatus)
     })
     if (tracing && !isProbe(request)) {
       request.span = tracing.startRequest(request.headers)

@@ -1,5 +1,5 @@
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
-const daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+const monthLengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const timestampPattern =
   /^\d{4}-\d{2}-\d{2}(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?)?$/
 const revisionPattern = /^\d{1,9}$/
@@ -12,7 +12,7 @@ export function isDate(text: string): boolean {
   if (!datePattern.test(text)) return false
   const [year, month, day] = [+text.slice(0, 4), +text.slice(5, 7), +text.slice(8)]
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
-  const days = month === 2 && isLeap ? 29 : (daysInMonth[month - 1] ?? 0)
+  const days = month === 2 && isLeap ? 29 : (monthLengths[month - 1] ?? 0)
   return year >= 1 && day >= 1 && day <= days
 }
 

@@ -3,7 +3,7 @@ import type { Columns } from '../catalog/columns.ts'
 import type { Arithmetic, Term } from './formula.ts'
 import { parseMarginTerm } from './margin-formula.ts'
 import type { PriceList } from './queries.ts'
-import { type Fraction, inLimits, operations } from './sql-fraction.ts'
+import { inLimits, operations, type SqlFraction } from './sql-fraction.ts'
 import { SqlSteps } from './sql-steps.ts'
 
 /** The decimals of a margin. */
@@ -44,7 +44,7 @@ export function withMargins(
 
 function compileMargin({ margin_formula }: PriceList, { costs }: Columns) {
   const steps = new SqlSteps()
-  const compile = (term: Term): Fraction => compileArithmetic(steps, term, compile)
+  const compile = (term: Term): SqlFraction => compileArithmetic(steps, term, compile)
   const rounded = roundedTo(marginDecimals, steps, compile(parseMarginTerm(margin_formula, costs)))
   return { steps, margin: steps.keep(`nullif(trim_scale(${rounded}), 'NaN')`) }
 }
@@ -53,8 +53,8 @@ function compileMargin({ margin_formula }: PriceList, { costs }: Columns) {
 export function compileArithmetic<Extra>(
   steps: SqlSteps,
   term: Arithmetic<Extra>,
-  compile: (operand: Term<Extra>) => Fraction,
-): Fraction {
+  compile: (operand: Term<Extra>) => SqlFraction,
+): SqlFraction {
   switch (term.kind) {
     case 'number': {
       const [whole = '', decimals = ''] = term.text.replace('-', '').split('.')
@@ -77,7 +77,7 @@ export function compileArithmetic<Extra>(
 }
 
 /** Prices, costs and figures have at most 6 decimals; JSON numbers end at 1.8e308, and sums are a little longer. */
-export const input = (text: string): Fraction => ({ n: { text, whole: 320, scale: 6 } })
+export const input = (text: string): SqlFraction => ({ n: { text, whole: 320, scale: 6 } })
 
 function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
   if (ordinals.length === 0) return steps.number('0')
@@ -86,7 +86,7 @@ function sumOfCosts(steps: SqlSteps, ordinals: readonly number[]): string {
 }
 
 /** SQL of a fraction rounded to `decimals`, halves away from zero. */
-export function roundedTo(decimals: number, steps: SqlSteps, { n, d }: Fraction): string {
+export function roundedTo(decimals: number, steps: SqlSteps, { n, d }: SqlFraction): string {
   if (d === undefined) return `round(${n.text}, ${decimals})`
   const [a, b] = [steps.keep(n.text), steps.keep(d.text)]
   const size = `div(2 * abs(${a}) * ${10 ** decimals} + ${b}, 2 * ${b})`

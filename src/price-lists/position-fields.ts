@@ -93,11 +93,11 @@ export async function positionReader(
 async function pricer(trx: Trx, list: PriceList, columns: Columns) {
   const scope = { priceListName: list.name, priceListId: null, date: today() }
   const promotions = await findValidPromotions(trx, list.account_id, scope)
-  const priceOf = promotedPrices(await compilePromotions(promotions, columns, list.decimals))
+  const promotedPrice = promotedPrices(await compilePromotions(promotions, columns, list.decimals))
   return ({ row, index, price }: Cell & { row: PositionedRow }): number | null => {
     if (price === null) return null
     const dimension = list.price_dimensions[index] ?? ''
-    return priceOf({ ...row, dimension, price }).active_price
+    return promotedPrice({ ...row, dimension, price }).active_price
   }
 }
 

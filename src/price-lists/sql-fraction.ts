@@ -12,7 +12,7 @@ export interface Part {
  * SQL of a fraction, because a quotient of numerics would be rounded. `n` is null if a value is missing, and NaN if the
  * fraction, or one it was computed from, is too long.
  */
-export interface Fraction {
+export interface SqlFraction {
   n: Part
   /** Positive where `n` is not null; undefined means 1. */
   d?: Part | undefined
@@ -24,14 +24,14 @@ const digitsMax = 400
 export const unknownDigits = { whole: digitsMax, scale: digitsMax }
 
 /** Computes a fraction from others. */
-export type Operation = (
+export type FractionOperation = (
   steps: SqlSteps,
-  a: Fraction,
-  b: Fraction,
-  ...others: Fraction[]
-) => Fraction
+  a: SqlFraction,
+  b: SqlFraction,
+  ...others: SqlFraction[]
+) => SqlFraction
 
-export const operations: Record<ArithmeticOperator, Operation> = {
+export const operations: Record<ArithmeticOperator, FractionOperation> = {
   '+': sum('+'),
   '-': sum('-'),
   '*': (_, a, b) => ({ n: times(a.n, b.n), d: times(a.d, b.d) }),
@@ -43,16 +43,19 @@ export const operations: Record<ArithmeticOperator, Operation> = {
   },
 }
 
-function sum(sign: '+' | '-'): Operation {
+function sum(sign: '+' | '-'): FractionOperation {
   return (steps, ...terms) => {
-    const [left, right] = overOneDenominator(steps, terms) as [Fraction, Fraction]
+    const [left, right] = overOneDenominator(steps, terms) as [SqlFraction, SqlFraction]
     const n = `(${left.n.text} ${sign} ${right.n.text})`
     return { n: { text: n, ...mostDigits([left.n, right.n], Math.log10(2)) }, d: left.d }
   }
 }
 
 /** The same fractions over one denominator, the product of theirs. */
-export function overOneDenominator(steps: SqlSteps, fractions: readonly Fraction[]): Fraction[] {
+export function overOneDenominator(
+  steps: SqlSteps,
+  fractions: readonly SqlFraction[],
+): SqlFraction[] {
   const parts = fractions.map(({ d }) => d && keep(steps, d))
   const d = parts.reduce((a, b) => times(a, b), undefined)
   return fractions.map(({ n }, index) => {
@@ -92,13 +95,13 @@ export function mostDigits(parts: readonly Part[], carry = 0): { whole: number; 
 }
 
 /** Also true of a fraction that may be NaN, and of any computed from it. */
-export function mayBeTooLong({ n, d }: Fraction): boolean {
+export function mayBeTooLong({ n, d }: SqlFraction): boolean {
   const { whole, scale } = mostDigits(d ? [n, d] : [n])
   return whole + scale > digitsMax
 }
 
 /** Reduces a fraction that may be too long; NaN if it still is. */
-export function inLimits(steps: SqlSteps, fraction: Fraction): Fraction {
+export function inLimits(steps: SqlSteps, fraction: SqlFraction): SqlFraction {
   if (!mayBeTooLong(fraction)) return fraction
   const n = steps.keep(fraction.n.text)
   const d = fraction.d ? steps.keep(fraction.d.text) : undefined

@@ -127,7 +127,7 @@ async function findFresh(
   const found = known ?? (await findPublishedRows(trx, list, rowsOf(byRow)))
   rejectMissing(keyed, rowsOf(byRow), found, errors)
   errors.reject()
-  const fresh = isObserved ? await leaveStaleOut(trx, list, byRow, observation) : byRow
+  const fresh = isObserved ? await withoutStaleCells(trx, list, byRow, observation) : byRow
   return { found, fresh }
 }
 
@@ -170,7 +170,7 @@ async function record(
 const hasExpectedPrice = ({ row }: Cell): boolean => row.expected_price !== undefined
 
 /** Returns the cells that are not stale. Throws `stale-rows` unless `on_stale` is `skip`. */
-async function leaveStaleOut(
+async function withoutStaleCells(
   trx: Trx,
   list: PriceList,
   byRow: CellsByRow,

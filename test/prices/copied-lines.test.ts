@@ -19,8 +19,8 @@ async function partsOf(promoted: number): Promise<{ code: string }[][]> {
     price_dimensions: null,
   }))
   const promotions = await compilePromotions(given as never, columns, 6)
-  const priceOf = promotedPrices(promotions)
-  const write = priceRowWriter({ list: list as never, columns, include: new Set(), priceOf })
+  const promotedPrice = promotedPrices(promotions)
+  const write = priceRowWriter({ list: list as never, columns, include: new Set(), promotedPrice })
   const pricing = { promotions, columns, list }
   const read = { pricing, wanted: [row], extras, write, isBare: false }
   const lines = Array.from({ length: 30 }, (_, index) => `0\t1\t${index}\t10\tC${index}\n`)

@@ -57,7 +57,7 @@ const inRevisions = (list: PriceList, { after, until }: Revisions) =>
  * SQL of the prices of dimension `d.dimension` in `list_changes c`, one row each: reading them one by one would
  * decompress the array every time.
  */
-export const pricesOf = (column: 'old_prices' | 'new_prices'): RawBuilder<unknown> => sql`
+export const unpackedPrices = (column: 'old_prices' | 'new_prices'): RawBuilder<unknown> => sql`
   unnest(c.${sql.ref(column)}[
     (d.dimension - 1) * cardinality(c.row_ids) + 1 : d.dimension * cardinality(c.row_ids)
   ])`
@@ -68,7 +68,7 @@ function changedPrices(list: PriceList, revisions: Revisions): RawBuilder<unknow
     select revision, change, row_id, dimension, null::date as date, old, new
     from (
       select c.revision, c.change, d.dimension, unnest(c.row_ids) as row_id,
-        ${pricesOf('old_prices')} as old, ${pricesOf('new_prices')} as new
+        ${unpackedPrices('old_prices')} as old, ${unpackedPrices('new_prices')} as new
       from list_changes c cross join generate_series(1, ${dimensions}) as d (dimension)
       where ${inRevisions(list, revisions)}
     ) as cell

@@ -25,7 +25,7 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
     await rejectCostly(trx, list, revisions)
     const all = await selectDiff(trx, list, columns, revisions)
-    const { count, rows } = await readPage<StoredCell>(trx, { all, query })
+    const { count, rows } = await readPage<DiffCell>(trx, { all, query })
     const results = await mapCooperatively(rows, shownCell(list, columns))
     return new Answer({ count, results }, revisionHeader(revisions.until))
   })
@@ -44,7 +44,7 @@ export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
       ...(list.hide_unpriced ? ['priced'] : []),
     ],
     query: sql`${await selectDiff(trx, list, columns, revisions)} order by id`,
-    rowsOf: (cell: StoredCell) => [show(cell)],
+    rowsOf: (cell: DiffCell) => [show(cell)],
   }
 }
 
@@ -90,7 +90,7 @@ async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisio
 }
 
 /** A cell as a query returns it. */
-export interface StoredCell {
+export interface DiffCell {
   /** Its place among all cells, from 1. */
   id: number
   pk: number
@@ -107,13 +107,13 @@ export interface StoredCell {
   priced: boolean
 }
 
-/** SQL of the cells that differ, as StoredCell. */
+/** SQL of the cells that differ, as DiffCell. */
 async function selectDiff(
   trx: Trx,
   list: PriceList,
   columns: Columns,
   revisions: Revisions,
-): Promise<RawBuilder<StoredCell>> {
+): Promise<RawBuilder<DiffCell>> {
   const cells = await differentCells(trx, list, revisions)
   return sql`
     select row_number() over (order by ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code, extensions,
@@ -228,7 +228,7 @@ const isBeside =
 /** Returns a function that converts a stored cell to the contract's form. */
 export function shownCell(list: PriceList, columns: Columns) {
   const isShown = isBeside(list)
-  return (cell: Omit<StoredCell, 'id'>): Schemas['CellChange'] => ({
+  return (cell: Omit<DiffCell, 'id'>): Schemas['CellChange'] => ({
     pk: cell.pk,
     extended_catalog_id: cell.product_id,
     code: cell.code,

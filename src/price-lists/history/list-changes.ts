@@ -16,7 +16,7 @@ import { AccountBudget } from '../../lib/account-budget.ts'
 import { ofList } from '../publication.ts'
 import { findPriceList, type PriceList } from '../queries.ts'
 import { keyedCells } from './changed-cells.ts'
-import { changePercent, type StoredCell, shownCell } from './diff-price-list.ts'
+import { changePercent, type DiffCell, shownCell } from './diff-price-list.ts'
 import { historyNotKept } from './moments.ts'
 
 type Request = Pick<OperationRequest<'listChanges'>, 'account' | 'params' | 'query' | 'inAccount'>
@@ -153,7 +153,7 @@ interface LastRevision {
   hasMore: boolean
 }
 
-interface FoundCell extends Omit<StoredCell, 'id'> {
+interface FoundCell extends Omit<DiffCell, 'id'> {
   revision: number
   at: Date
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ListKey, PriceList } from '../queries.ts'
-import { pricesOf } from './changed-cells.ts'
+import { unpackedPrices } from './changed-cells.ts'
 import { formerPrices, pricesAt, type Walk, type WalkedList } from './price-walk.ts'
 
 /*
@@ -27,7 +27,7 @@ export function isWalkedAtOnce(list: PriceList, { lookups, changes }: Walk, rows
 /**
  * SQL of the columns to select from `list_changes c` and dimensions `d`: one row per changed cell, with its old price.
  */
-export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, ${pricesOf('old_prices')} as price`
+export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, ${unpackedPrices('old_prices')} as price`
 
 /**
  * SQL of the recursive CTEs up to `past` (at, price): the prices at a revision of those rows in `found` (at, id,

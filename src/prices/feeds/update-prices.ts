@@ -64,7 +64,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
     write: async () => {
       // Others may have changed it while the file arrived.
       const locked = await lockPriceList(trx, account, { id: list.id })
-      const skipped = await leaveStaleOut(trx, locked, query)
+      const skipped = await deleteStaleCells(trx, locked, query)
       if (query.plan === 'true') {
         const { observed_at } = query
         const plan = await planPrices(trx, locked, {
@@ -136,7 +136,11 @@ async function findLines(trx: Trx, cells: ViolatingCell[]): ReturnType<FindPlace
 /**
  * Deletes stale cells from the staged rows, and returns their number. Throws `stale-rows` unless `on_stale` is `skip`.
  */
-async function leaveStaleOut(trx: Trx, list: PriceList, observation: Observation): Promise<number> {
+async function deleteStaleCells(
+  trx: Trx,
+  list: PriceList,
+  observation: Observation,
+): Promise<number> {
   const { rows: expecting } = await sql`
     select from pg_temp.feed where expected_price is not null limit 1`.execute(trx)
   if (observation.observed_at === undefined && expecting.length === 0) return 0

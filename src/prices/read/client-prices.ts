@@ -15,7 +15,7 @@ import type { WantedRow } from './wanted-rows.ts'
 /** A client's agreed prices for the rows of a read. */
 export interface ClientPrices {
   agreed: AgreedPrices
-  priceOf: (row: WantedRow, match: MatchingRow) => AgreedPrice | null
+  agreedPrice: (row: WantedRow, match: MatchingRow) => AgreedPrice | null
   /** The index of the row's dimension and day in an agreement's prices. */
   cellOf: (row: WantedRow) => number
 }
@@ -52,7 +52,7 @@ export async function findClientPrices(
     firstByName: include?.includes('explain') ? explainedMax : 0,
   })
   rejectCostlyLines(agreed, most)
-  return { agreed, cellOf, priceOf: (row, match) => agreed.of(match, cellOf(row)) }
+  return { agreed, cellOf, agreedPrice: (row, match) => agreed.of(match, cellOf(row)) }
 }
 
 /** The distinct dimensions and days of the rows. */

@@ -9,7 +9,7 @@ import { yieldToEventLoop } from '../../lib/cooperative.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { columnsOf, keyColumns, selectOfPast, selects } from './exact-selects.ts'
 import type { MatchingRow } from './matching-rows.ts'
-import type { HeldRows, WrittenRows } from './price-rows.ts'
+import type { HeldRows, RowTexts } from './price-rows.ts'
 import { type Pricing, rejectChanged, shownRevision } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
@@ -25,7 +25,7 @@ export async function readExactRows(
   pricing: Pricing,
   rows: readonly Positioned<Schemas['GetPricesRow']>[],
   { errors, held }: { errors: RowErrors; held: HeldRows },
-): Promise<WrittenRows | undefined> {
+): Promise<RowTexts | undefined> {
   const pieces: Promise<string>[] = []
   let count = 0
   let revision = 0

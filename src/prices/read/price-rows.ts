@@ -139,7 +139,7 @@ function extrasWriter(options: PriceRowOptions): WriteExtras {
 }
 
 /** Rows of a response as JSON, in pieces without the surrounding brackets and commas. */
-export interface WrittenRows {
+export interface RowTexts {
   /** The list's revision when the rows were read. */
   revision: number
   texts: string[]

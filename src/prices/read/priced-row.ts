@@ -16,17 +16,17 @@ export interface PricedRow extends PromotedPrice {
 
 export interface RowPricing {
   list: PriceList
-  priceOf: (row: PromotedRow, only?: string) => PromotedPrice
+  promotedPrice: (row: PromotedRow, only?: string) => PromotedPrice
   client?: ClientPrices | undefined
 }
 
 /** Returns a function that prices rows. An agreed price replaces the published one. */
-export function rowPricer({ list, priceOf, client }: RowPricing) {
+export function rowPricer({ list, promotedPrice, client }: RowPricing) {
   const [onlyDimension = ''] = list.price_dimensions
   return (row: WantedRow, match: MatchingRow): PricedRow => {
     const { price_dimension = onlyDimension, promotion } = row.row
     const { code, extensions, attributes = null, price } = match
-    const agreement = client?.priceOf(row, match)
+    const agreement = client?.agreedPrice(row, match)
     const published = agreement && match.is_priced === false ? null : price
     const promotedRow = {
       code,
@@ -35,7 +35,7 @@ export function rowPricer({ list, priceOf, client }: RowPricing) {
       dimension: price_dimension,
       price: published,
     }
-    const { active_price, promotions } = priceOf(promotedRow, promotion)
+    const { active_price, promotions } = promotedPrice(promotedRow, promotion)
     const active = agreement
       ? promotions.reduce((least, { value }) => Math.min(least, value), agreement.price)
       : active_price

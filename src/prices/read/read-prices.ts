@@ -15,9 +15,9 @@ import {
   type LookUp,
   type PricesRead,
   priceRowWriter,
+  type RowTexts,
   rejectTooLarge,
   type WritePriceRow,
-  type WrittenRows,
 } from './price-rows.ts'
 import type { RowPricing } from './priced-row.ts'
 import { lookForChanges, type Pricing, shownHeaders, shownRevision } from './pricing.ts'
@@ -49,7 +49,7 @@ export async function readPrices(
   pricing: Pricing,
   read: Read,
 ): Promise<PricesRead | StreamedRead | undefined> {
-  const shown = shownRows(pricing, read.body)
+  const shown = shownFields(pricing, read.body)
   const exact = await readExact(selectIn(trx), pricing, read, shown)
   return exact ?? readMatchingRows(trx, pricing, read, shown)
 }
@@ -61,21 +61,21 @@ export async function readFewKeys(
   read: Read,
 ): Promise<PricesRead | undefined> {
   if (read.body.payload.length > keysAtOnce) return undefined
-  return readExact(run, pricing, read, shownRows(pricing, read.body))
+  return readExact(run, pricing, read, shownFields(pricing, read.body))
 }
 
 /** What is read besides the price, and how rows are written. */
-interface ShownRows {
+interface ShownFields {
   extras: Extras
   write: WritePriceRow
   held: HeldRows
 }
 
-function shownRows(
+function shownFields(
   { list, columns, promotions }: Pricing,
   body: Read['body'],
   lookUp: LookUp & Pick<RowPricing, 'client'> = {},
-): ShownRows {
+): ShownFields {
   const include = new Set<string>(body.include)
   const asksOneOf = (...fields: string[]) => fields.some((field) => include.has(field))
   const extras = {
@@ -87,8 +87,8 @@ function shownRows(
       lookUp.client?.agreed.usesAttributes === true,
     priced: asksOneOf('priced', 'competition') || lookUp.client !== undefined,
   }
-  const priceOf = promotedPrices(promotions)
-  const write = priceRowWriter({ list, columns, include, priceOf, ...lookUp })
+  const promotedPrice = promotedPrices(promotions)
+  const write = priceRowWriter({ list, columns, include, promotedPrice, ...lookUp })
   return { extras, write, held: new HeldRows(write) }
 }
 
@@ -96,7 +96,7 @@ async function readExact(
   run: RunSelect,
   pricing: Pricing,
   { body, errors, rowsMax }: Read,
-  { extras, held }: ShownRows,
+  { extras, held }: ShownFields,
 ): Promise<PricesRead | undefined> {
   if (
     (pricing.moment && pricing.list.is_calendar) ||
@@ -118,7 +118,7 @@ async function readMatchingRows(
   trx: Trx,
   known: Pricing,
   asked: Read,
-  shown: ShownRows,
+  shown: ShownFields,
 ): Promise<PricesRead | StreamedRead | undefined> {
   const { body, rowsMax, bytesMax, errors } = asked
   const pricing = body.client_code === undefined ? known : withUnpricedRows(known)
@@ -128,7 +128,7 @@ async function readMatchingRows(
   if (errors.count > 0) return undefined
   const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, rows, wanted, rowsMax))
   const client = await findClientPrices(trx, pricing, { body, wanted, most })
-  const { extras, write, held } = client ? shownRows(pricing, body, { client }) : shown
+  const { extras, write, held } = client ? shownFields(pricing, body, { client }) : shown
   const isBare = !body.include?.length && pricing.promotions.names.size === 0 && !client
   const read = { pricing, client, wanted, extras, write, isBare, listVersion }
   const streamed: StreamedRead = { ...read, most, rowsMax, bytesMax }
@@ -161,7 +161,8 @@ async function readHeldRows(
   rejectTooLarge(found.length, rowsMax)
   const lookedUp = lookedUpFields(body)
   const lookUp = await loadLookUps(trx, pricing, body, { wanted, found, client })
-  const written = lookedUp.length > 0 ? shownRows(pricing, body, { client, ...lookUp }).held : held
+  const written =
+    lookedUp.length > 0 ? shownFields(pricing, body, { client, ...lookUp }).held : held
   const texts: string[] = []
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
@@ -178,7 +179,7 @@ function rejectLongLookUp(lookedUp: LookedUp[]): never {
 }
 
 /** More than four pieces are sent one by one, without first joining them into one large text. */
-function inPieces(pricing: Pricing, { texts, rows, revision }: WrittenRows): PricesRead {
+function inPieces(pricing: Pricing, { texts, rows, revision }: RowTexts): PricesRead {
   return new Answer(asText(texts, rows), shownHeaders(pricing, revision))
 }
 

@@ -1,14 +1,14 @@
 import type { RawBuilder } from 'kysely'
 import { compileArithmetic, input, roundedTo } from '../../price-lists/margin-sql.ts'
 import {
-  type Fraction,
+  type FractionOperation,
   inLimits,
   keep,
   mayBeTooLong,
   mostDigits,
-  type Operation,
   overOneDenominator,
   type Part,
+  type SqlFraction,
   times,
   unknownDigits,
 } from '../../price-lists/sql-fraction.ts'
@@ -48,7 +48,7 @@ const isMoney = (price: string) =>
   `${price} < 1e9 or ${price} < 1.797693134862315e308
     and length(trim(both '0' from replace(${price}::text, '.', ''))) <= 15`
 
-function compile(steps: SqlSteps, term: PriceTerm): Fraction {
+function compile(steps: SqlSteps, term: PriceTerm): SqlFraction {
   switch (term.kind) {
     case 'figure':
       return input(steps.name(term.name, steps.input(term.name.toLowerCase())))
@@ -61,7 +61,7 @@ function compile(steps: SqlSteps, term: PriceTerm): Fraction {
   }
 }
 
-function compileIf(steps: SqlSteps, { comparator, left, right, then, otherwise }: If): Fraction {
+function compileIf(steps: SqlSteps, { comparator, left, right, then, otherwise }: If): SqlFraction {
   const compared = [compile(steps, left), compile(steps, right)]
   const [a, b] = overOneDenominator(steps, compared).map(({ n }) => steps.keep(n.text))
   const [yes, no] = [compile(steps, then), compile(steps, otherwise)]
@@ -84,7 +84,7 @@ function oneOf(condition: string, yes: Part = one, no: Part = one): Part {
 
 const one: Part = { text: '1', whole: 1, scale: 0 }
 
-function compileFunction(steps: SqlSteps, { name, terms }: FunctionCall): Fraction {
+function compileFunction(steps: SqlSteps, { name, terms }: FunctionCall): SqlFraction {
   if (name === 'ROUND') {
     const a = compile(steps, terms[0])
     const decimals = Number((terms[1] as { text: string }).text)
@@ -93,11 +93,11 @@ function compileFunction(steps: SqlSteps, { name, terms }: FunctionCall): Fracti
     }
   }
   const [a, b, ...others] = terms.map((term) => compile(steps, term))
-  return functions[name](steps, a as Fraction, b as Fraction, ...others)
+  return functions[name](steps, a as SqlFraction, b as SqlFraction, ...others)
 }
 
 /** Compiles each function. Terms are already null or NaN where the result must be. */
-const functions: Record<Exclude<FunctionName, 'ROUND'>, Operation> = {
+const functions: Record<Exclude<FunctionName, 'ROUND'>, FractionOperation> = {
   MIN: (steps, ...terms) => extreme(steps, '-', terms),
   MAX: (steps, ...terms) => extreme(steps, '', terms),
   IFNULL: (steps, a, b) => {
@@ -115,7 +115,7 @@ const functions: Record<Exclude<FunctionName, 'ROUND'>, Operation> = {
     const [left, right] = overOneDenominator(steps, [
       { n, d: a.d },
       { n: e, d },
-    ]) as [Fraction, Fraction]
+    ]) as [SqlFraction, SqlFraction]
     const outside = `${n.text} < 0 or ${e.text} < 0
       or (${e.text} >= ${d?.text ?? 1} and ${e.text} < 'NaN')`
     const difference = `(${left.n.text} - ${right.n.text})`
@@ -127,7 +127,7 @@ const functions: Record<Exclude<FunctionName, 'ROUND'>, Operation> = {
 }
 
 /** The greatest term or, with all signs flipped, the least: PostgreSQL treats NaN as the greatest number. */
-function extreme(steps: SqlSteps, sign: '-' | '', terms: Fraction[]): Fraction {
+function extreme(steps: SqlSteps, sign: '-' | '', terms: SqlFraction[]): SqlFraction {
   const scaled = overOneDenominator(steps, terms)
   const parts = scaled.map(({ n }) => keep(steps, n))
   const areGiven = parts.map(({ text }) => `${text} is not null`).join(' and ')
@@ -137,7 +137,12 @@ function extreme(steps: SqlSteps, sign: '-' | '', terms: Fraction[]): Fraction {
 }
 
 /** `a` rounded to a multiple of the step; null for a step of 0 or less. */
-function multiple(steps: SqlSteps, name: 'ceil' | 'floor', a: Fraction, step: Fraction): Fraction {
+function multiple(
+  steps: SqlSteps,
+  name: 'ceil' | 'floor',
+  a: SqlFraction,
+  step: SqlFraction,
+): SqlFraction {
   const size = keep(steps, step.n)
   const count = wholeQuotient(steps, name, times(a.n, step.d).text, times(size, a.d).text)
   const text = `case when ${size.text} > 0 then ${count} * ${size.text} end`
@@ -146,7 +151,7 @@ function multiple(steps: SqlSteps, name: 'ceil' | 'floor', a: Fraction, step: Fr
 }
 
 /** Digits of a quotient before the decimal point. */
-const wholeDigits = ({ n, d }: Fraction) => n.whole + (d?.scale ?? 0)
+const wholeDigits = ({ n, d }: SqlFraction) => n.whole + (d?.scale ?? 0)
 
 /** The quotient rounded up or down to a whole number, exactly: `div` truncates, and `mod` has the sign of `n`. */
 function wholeQuotient(steps: SqlSteps, name: 'ceil' | 'floor', n: string, d?: string): string {

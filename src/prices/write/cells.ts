@@ -114,7 +114,7 @@ function firstPosition({ cells, starts }: CellsByRow, row: number): number {
 }
 
 /** The price of a row in a dimension; null if not given. */
-export function priceOf(
+export function givenPrice(
   { cells, starts }: CellsByRow,
   row: number,
   dimension: string,

@@ -10,7 +10,7 @@ import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import { isPublished, isPublishedNow } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { keyColumns, positionedKeyColumns } from '../payload.ts'
-import { type Cell, type CellsByRow, priceOf, rowsOf } from './cells.ts'
+import { type Cell, type CellsByRow, givenPrice, rowsOf } from './cells.ts'
 
 /** Row ids in the order of their keys; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
@@ -134,7 +134,7 @@ function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
     ...list.price_dimensions.map((dimension, index) => ({
       name: priceName(index),
       type: 'numeric',
-      value: (row: number) => priceOf(byRow, row, dimension),
+      value: (row: number) => givenPrice(byRow, row, dimension),
     })),
   ]
 }
