@@ -68,6 +68,20 @@ export const joinRows =
   (condition) =>
     sql`join ${from} on r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
 
+/** SQL of all rows that a list has or had and that meet a condition on `r`: their `id` and these columns. */
+export function everyRow(
+  { account_id, id }: ListKey,
+  columns: RawBuilder<unknown>,
+  condition: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> {
+  const isMeant = sql`r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
+  return sql`(
+    select id, ${columns} from price_list_rows r where ${isMeant}
+    union all
+    select row_id, ${columns} from removed_rows r where ${isMeant}
+  )`
+}
+
 /** SQL that joins the products `p` of rows `r`. */
 export const joinProducts = ({ account_id }: Pick<ListKey, 'account_id'>): RawBuilder<unknown> =>
   sql`left join products p on p.account_id = ${account_id} and p.id = r.product_id`

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { daysInMonth } from '../calendar.ts'
+import { everyRow } from '../list-rows.ts'
 import { ofList } from '../publication.ts'
 import type { PriceList } from '../queries.ts'
 
@@ -37,17 +38,9 @@ export function keyedCells(
   }
   const keys =
     changes > lookUpsMax
-      ? sql`join ${allRows(list)} on r.id = cell.row_id`
+      ? sql`join ${everyRow(list, keyColumns)} as r on r.id = cell.row_id`
       : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
   return sql`(select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} ${keys}) as cell`
-}
-
-/** SQL of a FROM item `r` with the products and keys of all rows that the list has or had. */
-function allRows(list: PriceList): RawBuilder<unknown> {
-  return sql`(
-    select id, ${keyColumns} from price_list_rows where ${ofList(list)}
-    union all select row_id, ${keyColumns} from removed_rows where ${ofList(list)}
-  ) as r`
 }
 
 const inRevisions = (list: PriceList, { after, until }: Revisions) =>

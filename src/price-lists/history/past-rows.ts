@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
-import { isMemberAt, joinRows, type ListRows } from '../list-rows.ts'
-import { ofList } from '../publication.ts'
+import { everyRow, isMemberAt, joinRows, type ListRows } from '../list-rows.ts'
 import type { PriceList } from '../queries.ts'
 import { isWalkedAtOnce, pastPrices } from './past-prices.ts'
 import { chooseWalk, pricesAt, type Walk } from './price-walk.ts'
@@ -15,14 +14,11 @@ export async function rowsAsOf(trx: Trx, list: PriceList, revision: number): Pro
 export function pastRows(list: PriceList, revision: number, walk: Walk): ListRows {
   const columns = sql`account_id, price_list_id, product_id, code, extensions, extension_key, prices, dynamic_attributes, since,
     added_version, removed_version`
-  const allWhere = (condition: RawBuilder<unknown>) => sql`(
-    select id, ${columns} from price_list_rows r where ${ofList(list)} and ${condition}
-    union all select row_id, ${columns} from removed_rows r where ${ofList(list)} and ${condition}
-  )`
+  const allWhere = (condition: RawBuilder<unknown>) => everyRow(list, columns, condition)
   const walked = { list, revision, walk }
   const pastWhere = (condition: RawBuilder<unknown>) => sql`(
     select now.account_id, now.price_list_id, now.id, now.product_id, now.code, now.extensions, now.extension_key,
-      now.dynamic_attributes, now.added_version, now.removed_version, past.prices, past.since
+      now.dynamic_attributes, now.added_version, now.removed_version, past.prices
     from ${allWhere(condition)} as now cross join lateral (${pricesAt(walked)}) as past
   )`
   const rowsWhere = list.is_calendar ? allWhere : pastWhere

@@ -5,7 +5,7 @@ import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { differentCells, rowsWithKey } from '../../price-lists/history/diff-price-list.ts'
-import { isMemberAt, joinProducts } from '../../price-lists/list-rows.ts'
+import { everyRow, isMemberAt, joinProducts } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
@@ -70,18 +70,14 @@ function laterMoves(list: PriceList, { until }: Revisions) {
 /** SQL of the added rows, which leave. */
 function rowsThatLeave(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
   const { after, until } = revisions
-  const rows = sql`(
-    select id, code, extensions, extension_key, added_version, removed_version, since from price_list_rows where ${ofList(list)}
-    union all
-    select row_id, code, extensions, extension_key, added_version, removed_version, since from removed_rows where ${ofList(list)}
-  ) as r`
+  const columns = sql`code, extensions, extension_key, added_version, removed_version, since`
   const isChangedMonth = list.is_calendar
     ? sql`or exists (select from calendar_months where ${ofList(list)} and row_id = r.id and since > ${until})`
     : sql``
   return sql`
     select r.id as row_id, r.code, r.extensions, 'leave' as move,
       case when r.removed_version is not null or r.since > ${until} ${isChangedMonth} then 'changed_since' end as conflict
-    from ${rows}
+    from ${everyRow(list, columns)} as r
     where r.added_version > ${after} and ${isMemberAt(until)}
       and not exists (select from ${rowsWithKey(list, sql`r`)} where ${isMemberAt(after, sql`rows`)})`
 }
