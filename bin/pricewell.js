@@ -15,7 +15,7 @@ const entry = existsSync(source) ? source : new URL('../dist/src/cli/main.js', i
 const newerNode = major > 22 || (major === 22 && minor >= 18) ? undefined : findNewerNode()
 
 if (newerNode) runWith(newerNode)
-else if (entry === source && major < 22) fail()
+else if (major < 22 && (entry === source || process.argv[2] === 'serve')) fail()
 else await import(entry)
 
 function findNewerNode() {

@@ -3493,7 +3493,7 @@ export interface components {
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
          *     - `forbidden` 403: the token lacks the scope
          *     - `wrong-password` 403: the current password is wrong
-         *     - `not-found` 404: no such path, agreement, promotion, job, API key, user or competitor schema
+         *     - `not-found` 404: no such path, agreement, promotion, job, plan, revision, API key, user or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
          *     - `method-not-allowed` 405: the path has no such method
          *     - `not-acceptable` 406: `Accept` excludes the media type of the response
@@ -3521,10 +3521,11 @@ export interface components {
          *     - `precondition-failed` 412: `If-Match` names another state
          *     - `payload-too-large` 413: the body or the number of rows is over the limit
          *     - `uri-too-long` 414: the request line is over 16 KB
-         *     - `unsupported-media-type` 415: the operation does not take this media type
+         *     - `unsupported-media-type` 415: the operation does not take this media type or content encoding
          *     - `guardrail-violated` 422: a guardrail of the list forbids the change
          *     - `idempotency-key-reused` 422: the key was sent with another path, query or body
-         *     - `too-many-requests` 429: too many wrong passwords or waiting requests of this account
+         *     - `too-many-requests` 429: too many wrong passwords, or too much of this account is waiting or open: requests, jobs,
+         *       files, plans, streams, unread responses; `detail` says which
          *     - `headers-too-large` 431: the headers are over 16 KB
          *     - `internal-error` 500: a fault of the service
          *     - `outcome-unknown` 503: may or may not be written; repeat it only if a second write does no harm, as with the
@@ -3730,7 +3731,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "stale-rows",
-                 *       "title": "Rows are older than what is stored",
+                 *       "title": "Rows do not fit what is stored",
                  *       "status": 409,
                  *       "detail": "1 row is older than the prices of the list, or expects another price. Nothing was written.",
                  *       "instance": "req-1",
@@ -3814,7 +3815,7 @@ export interface components {
                  *       "type": "unauthorized",
                  *       "title": "No valid credentials",
                  *       "status": 401,
-                 *       "detail": "Send the header \"Authorization: jwt <token>\"; POST /login/ answers a token.",
+                 *       "detail": "Send the header \"Authorization: jwt <token>\"; POST /login/ returns one.",
                  *       "instance": "req-1"
                  *     }
                  */
@@ -3881,7 +3882,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "not-acceptable",
-                 *       "title": "The accepted media types cannot be answered",
+                 *       "title": "None of the accepted media types is available",
                  *       "status": 406,
                  *       "detail": "Send \"Accept: application/json\", or no Accept header.",
                  *       "instance": "req-1"
@@ -3955,7 +3956,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "unsupported-media-type",
-                 *       "title": "The body is of a type that is not taken",
+                 *       "title": "The type or encoding of the body is not supported",
                  *       "status": 415,
                  *       "detail": "Send the body as application/json in UTF-8, plain or with Content-Encoding: gzip.",
                  *       "instance": "req-1"

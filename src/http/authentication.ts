@@ -61,9 +61,7 @@ function readToken(request: FastifyRequest): string {
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
   )
   if (headers.length === 0)
-    throw unauthorized(
-      'Send the header "Authorization: jwt <token>"; POST /login/ answers a token.',
-    )
+    throw unauthorized('Send the header "Authorization: jwt <token>"; POST /login/ returns one.')
   if (headers.length > 1) throw unauthorized('The Authorization header is there more than once.')
   const match = /^jwt ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(request.headers.authorization ?? '')
   if (!match?.[1] || match[1].length > tokenLengthMax) {

@@ -10,19 +10,19 @@ const advice = {
   'malformed-file':
     'Correct the line that `detail` names. A file that broke off on its way can be sent again as it is.',
   'invalid-request':
-    'Correct what `errors` lists and send all of it again: nothing was written. For a file, `Accept: text/csv` answers the rejected rows, each with what is wrong.',
+    'Correct what `errors` lists and send all of it again: nothing was written. For a file, `Accept: text/csv` returns the rejected rows, each with its errors.',
   'result-too-large': 'Ask for less: name more of the keys, or take smaller pages or a file.',
   'too-costly': 'Narrow the read: name the code or more of the extensions.',
   unauthorized:
     'Log in again (`POST /login/`, `pricewell login`), or look whether the API key was revoked or has expired.',
   forbidden:
-    'Use a token with the scope that `detail` names; who has the scope `admin` makes API keys.',
-  'wrong-password': 'Try the current password again; who has the scope `admin` can reset it.',
+    'Use a token with the scope that `detail` names; anyone with the scope `admin` can create API keys.',
+  'wrong-password': 'Try the current password again; anyone with the scope `admin` can reset it.',
   'not-found': 'Look up the id or the path. What belongs to another account is not found either.',
   'price-list-not-found':
     'Look up the name, `GET /api/v1/price_list/` or `pricewell lists`: capitals and blanks count.',
   'method-not-allowed': 'Use one of the methods in the header `Allow`.',
-  'not-acceptable': 'Send an `Accept` that the operation answers, or none.',
+  'not-acceptable': 'Send an `Accept` that the operation supports, or none.',
   'name-taken': 'Take another name, or change the price list that has it.',
   'price-list-not-published':
     'Publish the list first: add products to it, or synchronise it with the catalog.',
@@ -52,11 +52,13 @@ const advice = {
   'precondition-failed': 'Read it again, apply your change to that, and send the new `ETag`.',
   'payload-too-large': 'Send it in several calls, or as a file, within the limit in `detail`.',
   'uri-too-long': 'Send fewer or shorter filters.',
-  'unsupported-media-type': 'Send one of the media types that the operation takes.',
+  'unsupported-media-type':
+    'Send a media type that the operation takes, uncompressed or with `Content-Encoding: gzip`.',
   'guardrail-violated':
     'Correct the prices in `errors`, change the guardrails of the list, or pass them with `Override-Guardrails` and a reason (scope `override`).',
   'idempotency-key-reused': 'Take a new `Idempotency-Key` for each new request.',
-  'too-many-requests': again,
+  'too-many-requests':
+    'Send it again after the seconds of `Retry-After`, when what `detail` names has become less. Nothing was written.',
   'headers-too-large': 'Send fewer or shorter headers.',
   'internal-error':
     'Report it with `instance`, which finds the cause in the log. Nothing was written, and sending it again rarely helps.',
@@ -75,7 +77,7 @@ export function problemsText(): string {
   })
   return `# Problems
 
-An error is answered as problem details (RFC 9457): \`type\` names it and is a section of this page, \`detail\` says what was
+Errors are returned as problem details (RFC 9457): \`type\` names it and is a section of this page, \`detail\` says what was
 wrong this time, and \`errors\` names each bad row. Nothing was written, unless it says otherwise.
 
 ${sections.join('\n')}

@@ -30,10 +30,6 @@ export async function publish(
 ): Promise<number> {
   const moved = await logMoves(trx, list, ids)
   rejectRemovals(list, moved.removed, publication.origin)
-  if (moved.added > knownAtOnceMin) {
-    const load = { column: 'price_list_id', value: list.id, rows: moved.added } as const
-    await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
-  }
   return recordRevision(trx, list, { ...publication, priced: 0, ...moved })
 }
 
@@ -68,6 +64,10 @@ export async function logMoves(
     ) as gone`,
   })
   if (list.is_calendar && removed > 0) await logMonths(trx, list, isGone)
+  if (added > knownAtOnceMin) {
+    const load = { column: 'price_list_id', value: list.id, rows: added } as const
+    await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+  }
   return { added, removed }
 }
 

@@ -39,7 +39,7 @@ t.test('what is refused changes nothing', async (t) => {
   const cases: [string, number, RegExp][] = [
     ['', 2, /^The current password is missing\.\n$/],
     [`${password}\n`, 2, /^The new password is missing\.\n$/],
-    [`wrong\n${fresh}\n`, 4, /^The current password is another one\./],
+    [`wrong\n${fresh}\n`, 4, /^The current password is wrong\./],
     [`${password}\ntoo short\n`, 1, /\n {2}\/new_password: /],
   ]
   for (const [input, expected, message] of cases) {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
@@ -49,6 +49,21 @@ t.test(
     t.equal((await left()).length, 4)
   },
 )
+
+t.test('an extension is compared as its type, however it is written', async (t) => {
+  const extensions = [
+    { name: 'size', type: 'number' },
+    { name: 'boxed', type: 'boolean' },
+  ]
+  const rows = [true, false].map((boxed) => ({ code: 'A', size: 1.5, boxed }))
+  const shop = await aShopOf(t, service, { extensions }, rows)
+  const list = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', rows)
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const where = ['--where', 'size=1.50', '--where', 'boxed=TRUE']
+  t.match(await run('remove', 'L', 'A', ...where), { stdout: '1 row removed from L.\n' })
+  t.match(await rowsOf(shop, list), [{ boxed: false }])
+})
 
 t.test('removes the products of a file', async (t) => {
   const { run, left, home } = await aFilledList(t)

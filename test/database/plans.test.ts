@@ -1,11 +1,12 @@
 import pg from 'pg'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { CopyingClient } from '../../src/database/copy.ts'
 import { hasRows } from '../../src/database/planner.ts'
 import { openDatabase } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { archiveRemovedRows } from '../../src/price-lists/publication.ts'
 import { findPriceList } from '../../src/price-lists/queries.ts'
+import type { TestResponse } from '../helpers/conformant.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { select } from '../helpers/sql.ts'
@@ -475,16 +476,37 @@ for (const [table, path, row] of loads)
       t.strictSame(found, { is_known: true })
     })
 
+const largeList = { name: 'large', valid_from: '2026-01-01', valid_to: '2026-12-31' }
+
 t.test('the planner knows a large list as soon as it is published', async (t) => {
+  const { body } = await shop.post('/api/v1/price_list/bulk_create/', [largeList])
+  const sync = () => shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'large' })
+  await isKnownWhenPublished(t, body[0].id, sync)
+})
+
+t.test('the planner knows a large list as soon as a plan is applied', async (t) => {
+  const list = { ...largeList, name: 'planned' }
+  const { body } = await shop.post('/api/v1/price_list/bulk_create/', [list])
+  const planning = await shop.post('/api/v1/prices/sync_with_catalog/?plan=true', {
+    price_list_name: 'planned',
+  })
+  const { plan_id = planning.body.id } =
+    planning.status === 202 ? (await shop.finished(planning.body)).result : {}
+  const apply = () => shop.post(`/api/v1/plans/${plan_id}/apply/`, {})
+  await isKnownWhenPublished(t, body[0].id, apply)
+})
+
+/** Begins a job that fills a list, and expects the planner to know the rows when they can be read. */
+async function isKnownWhenPublished(
+  t: Test,
+  id: number,
+  begin: () => Promise<TestResponse>,
+): Promise<void> {
   await select(service.url, 'analyze price_list_rows')
-  const { body } = await shop.post('/api/v1/price_list/bulk_create/', [
-    { name: 'large', valid_from: '2026-01-01', valid_to: '2026-12-31' },
-  ])
-  const [{ id }] = body
   const client = new pg.Client({ connectionString: service.url })
   await client.connect()
   t.teardown(() => client.end())
-  const job = await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'large' })
+  const job = await begin()
   const found = `
     select version, $1 = any(most_common_vals::text::bigint[]) as is_known
     from price_lists, pg_stats where id = $1 and tablename = 'price_list_rows' and attname = 'price_list_id'`
@@ -493,7 +515,7 @@ t.test('the planner knows a large list as soon as it is published', async (t) =>
   while (seen.version === 0) seen = await read()
   t.strictSame(seen, { version: 1, is_known: true })
   t.equal((await shop.finished(job.body)).status, 'done')
-})
+}
 
 t.test(
   'what is applied or undone after many changes is not compared with each of them',

@@ -1,6 +1,16 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -69,6 +79,18 @@ t.test('the service runs where it is installed, with its contract and migrations
   }
   child.kill('SIGTERM')
   t.strictSame(await once(child, 'exit'), [0, null])
+})
+
+t.test('on a Node that is too old for the service, serve says so', async (t) => {
+  const major = Number(execFileSync(node, ['-p', 'process.versions.node']).toString().split('.')[0])
+  if (major >= 22) return t.pass('there is no older Node here')
+  // Below this folder, the newer Node of the packages would be found.
+  const alone = mkdtempSync(join(tmpdir(), 'pricewell-alone-'))
+  t.teardown(() => rmSync(alone, { recursive: true }))
+  for (const part of ['bin', 'dist', 'package.json'])
+    cpSync(join(packed, part), join(alone, part), { recursive: true })
+  const serving = runIn(alone, [join(alone, 'bin/pricewell.js'), 'serve'])
+  await t.rejects(serving, { code: 1, stderr: /^Node 20\S+ is too old: / })
 })
 
 /** As `npm run package` packs it, from a copy, so that nothing is left in the sources. */

@@ -45,4 +45,4 @@ export const changePassword: Handler<'changePassword'> = async ({
 }
 
 const wrongPassword = () =>
-  new Problem('wrong-password', 'The current password is another one. Nothing was changed.')
+  new Problem('wrong-password', 'The current password is wrong. Nothing was changed.')

@@ -7,7 +7,7 @@ import { identity, readLogin, serviceUrl } from '../session.ts'
 export function addAccount(program: Program): void {
   const account = program
     .command('account')
-    .description('Shows who you are to the service, and checks that it still holds.')
+    .description('Shows who you are to the service, and checks that your login is still valid.')
     .addHelpText('after', '\nExample:\n  pricewell account')
     .action(async (_options, command) => {
       const options = command.optsWithGlobals()

@@ -1,11 +1,9 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
-import { UsageFault } from '../faults.ts'
+import { castExtensions, pair, productReader, type Row } from '../products.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../terminal.ts'
 
-type Row = Record<string, unknown>
 type PriceRow = Schemas['PriceRow']
 
 export function addPrices(program: Program): void {
@@ -70,7 +68,9 @@ export function addHistory(program: Program): void {
     .action(async (list, code, _options, command) => {
       const options = command.optsWithGlobals()
       const client = openClient(options)
-      const keys = await productKeys(client, code, options.where ?? {})
+      const readKeys = await productReader(client, options.where ?? {})
+      // A row that has left a list has a history, too.
+      const keys = await readKeys(code, productsMax)
       const cells = await inputRows(client, list, {}, options)
       const payload = keys.flatMap((key) => cells.map((cell) => ({ ...key, ...cell })))
       const { data: rows } = await client.POST('/api/v1/prices/get_price_history/', {
@@ -84,28 +84,7 @@ export function addHistory(program: Program): void {
     })
 }
 
-/** The code and extensions of the products with a code, in a list or not: a row that has left a list has a history. */
-async function productKeys(
-  client: PricewellClient,
-  code: string,
-  where: Record<string, string>,
-): Promise<Row[]> {
-  const values = Object.entries(await castExtensions(client, where))
-  const filters = {
-    code: [code],
-    ...Object.fromEntries(values.map(([name, one]) => [name, [one]])),
-  }
-  const query = { filters: JSON.stringify(filters), limit: productsMax }
-  const { data: found } = await client.GET('/api/v1/product_catalog/', { params: { query } })
-  if (found.count > productsMax)
-    throw new UsageFault(`${found.count} products have this code: choose some with --where.`)
-  const { extensions } = (await client.GET('/api/v1/product_catalog/schema/')).data
-  const names = ['code', ...extensions.map(({ name }) => name)]
-  return (found.results as Row[]).map((product) =>
-    Object.fromEntries(names.map((name) => [name, product[name]])),
-  )
-}
-
+/** More have too long a history for one answer. */
 const productsMax = 1000
 
 function told(key: Row, { from, to, price, kind, actor, note }: Schemas['PriceEntry']): TableRow {
@@ -128,16 +107,6 @@ async function inputRows(
   return dimensions.length > 0
     ? dimensions.map((price_dimension) => ({ ...dated, price_dimension }))
     : [dated]
-}
-
-async function castExtensions(
-  client: PricewellClient,
-  given: Record<string, string>,
-): Promise<Row> {
-  const entries = Object.entries(given)
-  if (entries.length === 0) return {}
-  const cast = await readCast(client)
-  return Object.fromEntries(entries.map(([name, text]) => [name, cast(name, text)]))
 }
 
 /** The code, the extensions, what else was requested, and the prices. */
@@ -163,39 +132,4 @@ function columns(row: PriceRow): TableRow {
   const names = promotions.map(({ name, value }) => `${name} ${value}`).join(', ')
   const prices = { base_price, active_price, active_margin }
   return { ...asked, ...prices, promotions: names, agreement: agreement?.name }
-}
-
-/** Parses an option like country=France and adds it to the earlier ones. Throws InvalidArgumentError. */
-export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('Must be a name and a value, such as country=France.')
-  if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${name} has a value already.`)
-  return { ...earlier, [name]: value }
-}
-
-/** Converts the text of an extension to its JSON value. */
-type Cast = (name: string, text: string) => unknown
-
-/**
- * Converts by the catalog's types; the service refuses texts that do not fit. Throws UsageFault for unknown extensions.
- */
-async function readCast({ GET }: PricewellClient): Promise<Cast> {
-  const { extensions } = (await GET('/api/v1/product_catalog/schema/')).data
-  return (name, text) => {
-    const column = extensions.find((extension) => extension.name === name)
-    if (!column) {
-      const names = extensions.map((extension) => extension.name).join(', ') || 'none'
-      throw new UsageFault(`There is no extension "${name}"; available: ${names}.`)
-    }
-    return castTo(column.type, text)
-  }
-}
-
-/** Converts a text to the JSON value of a type; one that does not fit stays a text, which the service refuses. */
-export function castTo(type: Schemas['ColumnType'], text: string): unknown {
-  const isNumeric = type === 'integer' || type === 'number'
-  if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
-  if (type === 'boolean' && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
-  return text
 }

@@ -4,13 +4,13 @@ import { Failed, UsageFault } from '../faults.ts'
 import { openFeedFile } from '../feed-file.ts'
 import { removal } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
+import { pair, productReader, type Row } from '../products.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { sendFile } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
 import { followJob } from './jobs.ts'
-import { pair } from './prices.ts'
 
 interface RemoveOptions extends Shared, SaidOfChange {
   file?: string | undefined
@@ -80,53 +80,26 @@ async function removeCodes(
   return (result as number[]).length
 }
 
-type Product = Schemas['AddProductsRow']
-
-/**
- * The rows of the codes in the catalog. Throws Failed for a code that has none, UsageFault for an unknown extension.
- */
+/** The rows of the codes in the catalog. Throws Failed for a code that has none, UsageFault for an unknown extension. */
 async function findProducts(
   client: PricewellClient,
   codes: string[],
   where: Record<string, string> = {},
-): Promise<Product[]> {
-  const { extensions } = (await client.GET('/api/v1/product_catalog/schema/')).data
-  const names = extensions.map(({ name }) => name)
-  const unknown = Object.keys(where).find((name) => !names.includes(name))
-  if (unknown !== undefined)
-    throw new UsageFault(`There is no extension "${unknown}"; available: ${names.join(', ')}.`)
-  const found: Product[] = []
+): Promise<Schemas['AddProductsRow'][]> {
+  const readKeys = await productReader(client, where)
+  const found: Row[] = []
   for (const code of codes) {
-    const rows = await rowsOfCode(client, code)
-    const wanted = rows.filter((row) =>
-      Object.entries(where).every(([name, text]) => String(row[name]) === text),
-    )
-    if (wanted.length === 0) throw new Failed(missing(code, rows.length > 0 ? where : {}))
-    for (const row of wanted)
-      found.push({ code, ...Object.fromEntries(names.map((name) => [name, row[name]])) })
+    const rows = await readKeys(code)
+    if (rows.length === 0) throw new Failed(missing(code, where))
+    found.push(...rows)
   }
-  return found
+  return found as Schemas['AddProductsRow'][]
 }
 
 function missing(code: string, where: Record<string, string>): string {
   const values = Object.entries(where).map(([name, value]) => `${name} ${value}`)
   const which = values.length > 0 ? ` with ${values.join(', ')}` : ''
   return `The catalog has no such product: "${code}"${which}.`
-}
-
-const pageRows = 1000
-
-async function rowsOfCode(
-  { GET }: PricewellClient,
-  code: string,
-): Promise<Record<string, unknown>[]> {
-  const rows: Record<string, unknown>[] = []
-  for (;;) {
-    const query = { code, offset: rows.length, limit: pageRows }
-    const { count, results } = (await GET('/api/v1/product_catalog/', { params: { query } })).data
-    rows.push(...results)
-    if (rows.length >= count || results.length === 0) return rows
-  }
 }
 
 /** Has a job load the file: its result tells how many rows were removed. */

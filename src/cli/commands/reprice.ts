@@ -4,11 +4,11 @@ import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
 import { planText } from '../plan-text.ts'
 import { wholeNumber } from '../prepare-files.ts'
+import { castTo } from '../products.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { followJob } from './jobs.ts'
-import { castTo } from './prices.ts'
 
 type Input = Schemas['RepriceInput']
 type Weekday = NonNullable<NonNullable<Input['dates']>['days_of_week']>[number]

@@ -28,12 +28,14 @@ export function addSchema(program: Program): void {
     name: 'set',
     description:
       'Sets all columns of the catalog; while there are products, only `add` is possible.',
+    example: '--extension country --attribute weight:number --cost purchase',
     readPresent: async () => ({}),
   })
   addDeclaration(schema, {
     name: 'add',
     description:
       'Adds columns to the catalog; while there are products, attributes and costs only.',
+    example: '--attribute weight:number --cost freight',
     readPresent: async ({ GET }) => declared((await GET('/api/v1/product_catalog/schema/')).data),
   })
   addCompetitors(schema)
@@ -56,12 +58,14 @@ function declared({ attributes, extensions, costs }: Catalog): Declared {
 interface Declaration {
   name: string
   description: string
+  /** The options of the example in the help. */
+  example: string
   /** Reads the columns to keep. */
   readPresent: (client: PricewellClient) => Promise<Declared>
 }
 
 function addDeclaration(schema: SchemaCommand, declaration: Declaration): void {
-  const { name, description, readPresent } = declaration
+  const { name, description, example, readPresent } = declaration
   schema
     .command(name)
     .description(description)
@@ -78,7 +82,7 @@ function addDeclaration(schema: SchemaCommand, declaration: Declaration): void {
 Types: ${types.join(', ')}; string when left out.
 
 Example:
-  pricewell schema ${name} --extension country --attribute weight:number --cost purchase`,
+  pricewell schema ${name} ${example}`,
     )
     .action(async (_options, command) => {
       const { extension = [], attribute = [], cost = [], ...options } = command.optsWithGlobals()

@@ -106,7 +106,7 @@ function readPlace(list: PriceList, after: string): Place {
     invalidRequest([{ pointer: '/query/after', code: 'range', message }])
   const isRevision = /^\d{1,9}$/.test(after)
   const [, id, revision, read] =
-    /^(\d+)\.(\d+)\.(\d+)$/.exec(Buffer.from(after, 'base64url').toString()) ?? []
+    /^(\d+)\.(\d{1,9})\.(\d{1,15})$/.exec(Buffer.from(after, 'base64url').toString()) ?? []
   if (!isRevision && Number(id) !== list.id)
     throw reject('must be a revision or a next of this list')
   const place = isRevision

@@ -197,9 +197,12 @@ function staleRows(first: readonly StaleCell[], errorCount: number): Problem {
     code: 'stale' as const,
     message: staleMessage(held, expected, known),
   }))
-  const rows = errorCount === 1 ? '1 row is' : `${errorCount} rows are`
+  const rows =
+    errorCount === 1
+      ? '1 row is older than the prices of the list, or expects another price'
+      : `${errorCount} rows are older than the prices of the list, or expect another price`
   const listed = errorCount > listedMax ? `, the first ${listedMax} are listed` : ''
-  const detail = `${rows} older than the prices of the list${listed}. Nothing was written; \`on_stale: skip\` leaves them out.`
+  const detail = `${rows}${listed}. Nothing was written; \`on_stale: skip\` leaves them out.`
   return new Problem('stale-rows', detail, { errors, errorCount })
 }
 

@@ -183,7 +183,9 @@ t.test(
   },
 )
 
-t.test('a place that is missing, ahead, or of another list is refused', async (t) => {
+const placeOf = (text: string) => Buffer.from(text).toString('base64url')
+
+t.test('a place that is missing, ahead, too large, or of another list is refused', async (t) => {
   const { shop, changes } = await aListOfOne(t)
   const { id } = await aList(shop, { name: 'M' })
   const { next } = (await shop.get(`/api/v1/price_list/${id}/changes/?after=0`)).body
@@ -191,6 +193,8 @@ t.test('a place that is missing, ahead, or of another list is refused', async (t
     '',
     'after=2',
     'after=x',
+    `after=${placeOf(`${id}.1.${'9'.repeat(20)}`)}`,
+    `after=${placeOf(`${id}.${'9'.repeat(20)}.0`)}`,
     `after=${next}`,
     'after=1&limit=10001',
     'after=1&wait=31',

@@ -1,0 +1,75 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import type { PricewellClient, Schemas } from '../client/index.ts'
+import { UsageFault } from './faults.ts'
+
+export type Row = Record<string, unknown>
+
+/** Parses an option like country=France and adds it to the earlier ones. Throws InvalidArgumentError. */
+export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('Must be a name and a value, such as country=France.')
+  if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${name} has a value already.`)
+  return { ...earlier, [name]: value }
+}
+
+type Column = Schemas['CatalogSchema']['extensions'][number]
+
+async function readExtensions({ GET }: PricewellClient): Promise<Column[]> {
+  return (await GET('/api/v1/product_catalog/schema/')).data.extensions
+}
+
+/**
+ * Converts the texts of extensions to JSON values by the catalog's types; the service refuses texts that do not fit.
+ * Throws UsageFault for unknown extensions.
+ */
+export async function castExtensions(
+  client: PricewellClient,
+  given: Record<string, string>,
+): Promise<Row> {
+  return Object.keys(given).length === 0 ? {} : castTexts(await readExtensions(client), given)
+}
+
+function castTexts(extensions: Column[], given: Record<string, string>): Row {
+  const cast = ([name, text]: [string, string]) => {
+    const column = extensions.find((extension) => extension.name === name)
+    if (column) return [name, castTo(column.type, text)]
+    const names = extensions.map((extension) => extension.name).join(', ') || 'none'
+    throw new UsageFault(`There is no extension "${name}"; available: ${names}.`)
+  }
+  return Object.fromEntries(Object.entries(given).map(cast))
+}
+
+/** Converts a text to the JSON value of a type; one that does not fit stays a text, which the service refuses. */
+export function castTo(type: Schemas['ColumnType'], text: string): unknown {
+  const isNumeric = type === 'integer' || type === 'number'
+  if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
+  if (type === 'boolean' && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
+  return text
+}
+
+const pageRows = 1000
+
+/**
+ * Returns a function that reads the code and extensions of the products with a code and with the extensions `where`, and
+ * throws UsageFault if there are more than `atMost`. Throws UsageFault for unknown extensions.
+ */
+export async function productReader(client: PricewellClient, where: Record<string, string>) {
+  const extensions = await readExtensions(client)
+  const names = ['code', ...extensions.map(({ name }) => name)]
+  const wanted = Object.entries(castTexts(extensions, where)).map(([name, one]) => [name, [one]])
+  return async (code: string, atMost = Number.POSITIVE_INFINITY): Promise<Row[]> => {
+    const filters = JSON.stringify({ code: [code], ...Object.fromEntries(wanted) })
+    const rows: Row[] = []
+    for (;;) {
+      const query = { filters, offset: rows.length, limit: pageRows }
+      const { data } = await client.GET('/api/v1/product_catalog/', { params: { query } })
+      const { count } = data
+      const results = data.results as Row[]
+      if (count > atMost)
+        throw new UsageFault(`${count} products have this code: choose some with --where.`)
+      rows.push(...results.map((row) => Object.fromEntries(names.map((name) => [name, row[name]]))))
+      if (rows.length >= count || results.length === 0) return rows
+    }
+  }
+}
