@@ -368,7 +368,8 @@ export interface paths {
         /**
          * Compare a price list at two moments
          * @description One entry for each cell that differs: the price of a row in a dimension and, in a calendar list, on a day. A row
-         *     that left and came back is compared by what it had at both moments. Sorted by code and extensions.
+         *     that left and came back is compared by what it had at both moments. Sorted by code and extensions. A page looks at
+         *     no more than 1,500,000 changes (400 `too-costly`); a file (`Accept: text/csv`) has no such limit.
          */
         get: operations["diffPriceList"];
         put?: never;
@@ -396,7 +397,8 @@ export interface paths {
          * Follow the changes of a price list
          * @description Every change of every revision, ordered by revision, then code and extensions. Keep `next` and send it as
          *     `after` to read what came later. Two readers with the same `after` see the same changes. To start, read the
-         *     list's rows as a file; its header `Price-List-Revision` is your first `after`. An unpublished list has no
+         *     list's rows as a file; its header `Price-List-Revision` is your first `after`. A page may have fewer changes
+         *     than `limit`, or none, while `has_more` is true. An unpublished list has no
          *     changes and revision 0.
          *
          *     In a calendar list, a row that is added or removed shows once for each of its priced days, and not at all

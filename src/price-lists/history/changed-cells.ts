@@ -23,6 +23,12 @@ const keyColumns = sql`product_id, code, extensions, extension_key`
 /** With more changes, reading the whole list takes less time than looking up each row. */
 const lookUpsMax = 100_000
 
+/** The codes from `from` on, before `until`. */
+export interface CodeRange {
+  from: string
+  until: string | undefined
+}
+
 /**
  * As `changedCells`, with the product and key of each row: product_id, code, extensions, extension_key. `changes` is
  * how many there are, if known.
@@ -36,12 +42,51 @@ export function keyedCells(
     const key = sql`cross join ${keyOfFormerRow(list, sql`at.row_id`)}`
     return changedDays(list, revisions, { join: key, columns: sql`, ${keyColumns}` })
   }
-  const keys =
-    changes > lookUpsMax
-      ? sql`join ${everyRow(list, keyColumns)} as r on r.id = cell.row_id`
-      : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
-  return sql`(select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} ${keys}) as cell`
+  return sql`(
+    select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} ${joinKeys(list, changes)}
+  ) as cell`
 }
+
+/**
+ * As `keyedCells`, for the rows of a list without a calendar that have these codes, in one revision: looks up the change
+ * of each row.
+ */
+export function keyedCellsOf(
+  list: PriceList,
+  { revision, slices }: { revision: number; slices: number },
+  { from, until }: CodeRange,
+): RawBuilder<unknown> {
+  const isBefore = until === undefined ? sql`` : sql`and r.code < ${until}`
+  const changes = Array.from({ length: slices }, (_, slice) => slice).flatMap((slice) =>
+    ['priced', 'added', 'removed'].map(
+      (change) => sql`(
+      select change, old_prices, new_prices, cardinality(row_ids) as rows, array_position(row_ids, r.id) as place
+      from list_changes
+      where ${ofList(list)} and revision = ${revision} and change = ${sql.lit(change)} and slice = ${sql.lit(slice)}
+        and first_row_id <= r.id
+      order by first_row_id desc limit 1)`,
+    ),
+  )
+  const priceIn = (column: 'old_prices' | 'new_prices') =>
+    sql`c.${sql.ref(column)}[(d.dimension - 1) * c.rows + c.place]`
+  return sql`(
+    select * from (
+      select ${revision}::integer as revision, c.change, r.id as row_id, ${keyColumns}, d.dimension, null::date as date,
+        ${priceIn('old_prices')} as old, ${priceIn('new_prices')} as new
+      from ${everyRow(list, keyColumns, sql`r.code >= ${from} ${isBefore}`)} as r
+      cross join lateral (${sql.join(changes, sql` union all `)}) as c
+      cross join generate_series(1, ${sql.lit(list.price_dimensions.length)}) as d (dimension)
+      where c.place is not null
+    ) as cell
+    where change <> 'priced' or old is distinct from new
+  ) as cell`
+}
+
+/** SQL that joins the product and key `r` of the row of each `cell`, of which there are about so many. */
+export const joinKeys = (list: PriceList, cells: number): RawBuilder<unknown> =>
+  cells > lookUpsMax
+    ? sql`join ${everyRow(list, keyColumns)} as r on r.id = cell.row_id`
+    : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
 
 const inRevisions = (list: PriceList, { after, until }: Revisions) =>
   sql`${ofList(list)} and revision > ${after} and revision <= ${until}`

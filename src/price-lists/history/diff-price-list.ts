@@ -15,7 +15,7 @@ import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { isMemberAt } from '../list-rows.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../queries.ts'
-import { changedCells, keyedCells, keyOfFormerRow, type Revisions } from './changed-cells.ts'
+import { changedCells, joinKeys, keyedCells, type Revisions } from './changed-cells.ts'
 import { findMoment } from './moments.ts'
 import { revisionHeader } from './record-revision.ts'
 
@@ -72,7 +72,7 @@ async function openDiff(
 }
 
 /** More changes would take longer than a read may. */
-const changesMax = 2_000_000
+const changesMax = 1_500_000
 
 /** Throws `too-costly` if too many cells have changed: each page compares all of them. */
 async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisions): Promise<void> {
@@ -145,25 +145,34 @@ export async function differentCells(
   const { changes = 0, moves = 0 } = rows[0] ?? {}
   return Number(moves) > 0
     ? cellsByKey(list, revisions, Number(changes))
-    : cellsByRow(list, revisions)
+    : cellsByRow(list, revisions, Number(changes))
 }
 
 const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
   (array_agg(cell.new order by cell.revision desc))[1] as last_new`
 
 /** `differentCells` if no row was added or removed: needs a quarter of the lookups. */
-function cellsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+function cellsByRow(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {
   const key = sql`product_id, code, extension_key, extensions`
   const cells = list.is_calendar
     ? sql`select row_id, ${key}, dimension, date, ${ends} from ${keyedCells(list, revisions)}
         group by row_id, ${key}, dimension, date`
-    : sql`select row_id, dimension, date, ${ends} from ${changedCells(list, revisions)} group by row_id, dimension, date`
-  const keys = list.is_calendar ? sql`` : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
+    : endsByRow(list, revisions)
+  const keys = list.is_calendar ? sql`` : joinKeys(list, changes)
   return sql`(
     select row_id as pk, ${key}, dimension, date, first_old as old, last_new as new, true as was, true as is_now
     from (${cells}) as cell ${keys}
     where first_old is distinct from last_new
   ) as cell`
+}
+
+/** SQL of the first old and last new price of each cell of a list without a calendar. */
+function endsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
+  const changed = changedCells(list, revisions)
+  // One revision changes a cell once, and grouping a million takes seconds.
+  return revisions.until - revisions.after === 1
+    ? sql`select row_id, dimension, date, old as first_old, new as last_new from ${changed}`
+    : sql`select row_id, dimension, date, ${ends} from ${changed} group by row_id, dimension, date`
 }
 
 function cellsByKey(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {

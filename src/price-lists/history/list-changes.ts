@@ -10,14 +10,13 @@ import {
 } from '../../contract/operation.ts'
 import { tooManyRequests } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
-import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
 import { ofList } from '../publication.ts'
 import { findPriceList, type PriceList } from '../queries.ts'
-import { keyedCells } from './changed-cells.ts'
+import { cursorOf, firstRevision, type Place, readPlace } from './change-cursor.ts'
+import { type CodeRange, keyedCells, keyedCellsOf } from './changed-cells.ts'
 import { changePercent, type DiffCell, shownCell } from './diff-price-list.ts'
-import { historyNotKept } from './moments.ts'
 
 type Request = Pick<OperationRequest<'listChanges'>, 'account' | 'params' | 'query' | 'inAccount'>
 
@@ -75,53 +74,25 @@ function readChanges({
     if (last === undefined)
       return { results: [], next: cursorOf(list, place), revision: list.version, has_more: false }
     const columns = await findColumns(trx, account)
-    const cells = await findCells(trx, list, columns, { place, last, limit })
+    const codes = await codesOnPage(trx, list, { place, last, limit })
+    const cells = await findCells(trx, list, columns, { place, last, limit, codes })
     const shown = cells.slice(0, limit)
-    const next =
-      cells.length > limit ? placeAfter(shown, place) : { revision: last.revision, read: 0 }
+    const isCut = cells.length > limit
     return {
       results: shown.map(showChange(list, columns)),
-      next: cursorOf(list, next),
+      next: cursorOf(list, isCut ? placeAfter(shown, place, codes) : placeAtEnd(last, codes)),
       revision: list.version,
-      has_more: cells.length > limit || last.hasMore,
+      has_more: isCut || last.hasMore || codes?.until !== undefined,
     }
   })
 }
 
-/** How far a reader has come: through a whole revision, or through its first `read` changes if `read` is above 0. */
-interface Place {
-  revision: number
-  read: number
-}
-
-const cursorOf = ({ id }: PriceList, { revision, read }: Place): string =>
-  Buffer.from(`${id}.${revision}.${read}`).toString('base64url')
-
-/**
- * Parses `after`. Throws `invalid-request` if it is ahead of the list or belongs to another one, and
- * `history-not-kept`.
- */
-function readPlace(list: PriceList, after: string): Place {
-  const reject = (message: string) =>
-    invalidRequest([{ pointer: '/query/after', code: 'range', message }])
-  const isRevision = /^\d{1,9}$/.test(after)
-  const [, id, revision, read] =
-    /^(\d+)\.(\d{1,9})\.(\d{1,15})$/.exec(Buffer.from(after, 'base64url').toString()) ?? []
-  if (!isRevision && Number(id) !== list.id)
-    throw reject('must be a revision or a next of this list')
-  const place = isRevision
-    ? { revision: Number(after), read: 0 }
-    : { revision: Number(revision), read: Number(read) }
-  if (place.revision > list.version) throw reject(`the newest revision is ${list.version}`)
-  const oldest = place.read > 0 ? place.revision - 1 : place.revision
-  if (oldest < list.oldest_revision) throw historyNotKept(list)
-  return place
-}
-
-const firstRevision = ({ revision, read }: Place): number => (read > 0 ? revision : revision + 1)
+/** Sorting more changes for a page takes longer than looking up those of its rows. */
+const sortedMax = (limit: number): number => 10 * limit
 
 /**
  * The last revision on a page. Nearly every revision has a change, so a page looks at few more revisions than it shows.
+ * Large revisions have pages of their own.
  */
 async function lastRevision(
   trx: Trx,
@@ -129,40 +100,80 @@ async function lastRevision(
   place: Place,
   { until, limit }: { until: number; limit: number },
 ): Promise<LastRevision | undefined> {
-  const isOnPage = sql`before < ${limit + place.read}`
-  const { rows } = await sql<{ revision: number | null; changes: number | null }>`
-    select max(revision) filter (where ${isOnPage}) as revision, max(before + own) filter (where ${isOnPage}) as changes
+  const newest = Math.min(until, list.version)
+  const among = place.code === undefined ? newest : Math.min(newest, place.revision)
+  const isOnPage = sql`(before = 0 or before < ${limit + place.read} and before + own <= ${sortedMax(limit)})`
+  const { rows } = await sql<{
+    revision: number | null
+    changes: number | null
+    slices: number | null
+  }>`
+    select max(revision) filter (where ${isOnPage}) as revision, max(before + own) filter (where ${isOnPage}) as changes,
+      max(slices) as slices
     from (
-      select revision, priced + added + removed as own,
+      select revision, slices, priced + added + removed as own,
         sum(priced + added + removed) over (order by revision) - (priced + added + removed) as before
       from list_revisions
-      where ${ofList(list)} and revision >= ${firstRevision(place)} and revision <= ${until}
+      where ${ofList(list)} and revision >= ${firstRevision(place)} and revision <= ${among}
       order by revision limit ${limit + 1}
     ) as revisions`.execute(trx)
-  const { revision = null, changes } = rows[0] ?? {}
-  const newest = Math.min(until, list.version)
+  const { revision = null, changes, slices } = rows[0] ?? {}
   return revision === null
     ? undefined
-    : { revision, changes: Number(changes), hasMore: revision < newest }
+    : { revision, changes: Number(changes), slices: Number(slices), hasMore: revision < newest }
 }
 
 interface LastRevision {
   revision: number
   /** How many changes there are up to it. */
   changes: number
+  /** The largest number of statements that wrote the changes of one revision. */
+  slices: number
   hasMore: boolean
 }
+
+/**
+ * The codes of a page of a large revision: those of about as many rows as have `limit` changes, because sorting all its
+ * changes for each page would take seconds. Undefined for other pages.
+ */
+async function codesOnPage(
+  trx: Trx,
+  list: PriceList,
+  { place, last, limit }: Omit<PageOfChanges, 'codes'>,
+): Promise<CodeRange | undefined> {
+  const isLarge = !list.is_calendar && last.changes > sortedMax(limit)
+  const { code = isLarge && place.read === 0 ? '' : undefined } = place
+  if (code === undefined) return undefined
+  const rowsPerChange = Math.max(list.row_count / last.changes, 1 / list.price_dimensions.length)
+  const rows = Math.min(Math.ceil((limit + place.read) * rowsPerChange), rowsOnPageMax)
+  const codeIn = (table: string) => sql`(
+    select code from ${sql.table(table)} where ${ofList(list)} and code > ${code} order by code offset ${rows} limit 1
+  )`
+  const { rows: found } = await sql<{ until: string | null }>`
+    select least(${codeIn('price_list_rows')}, ${codeIn('removed_rows')}) as until`.execute(trx)
+  return { from: code, until: found[0]?.until ?? undefined }
+}
+
+/** Looking up the changes of so many rows takes half a second. */
+const rowsOnPageMax = 50_000
 
 interface FoundCell extends Omit<DiffCell, 'id'> {
   revision: number
   at: Date
 }
 
+interface PageOfChanges {
+  place: Place
+  last: LastRevision
+  limit: number
+  codes: CodeRange | undefined
+}
+
 function findCells(
   trx: Trx,
   list: PriceList,
   columns: Columns,
-  { place, last, limit }: { place: Place; last: LastRevision; limit: number },
+  { place, last, limit, codes }: PageOfChanges,
 ): Promise<FoundCell[]> {
   const revisions = { after: firstRevision(place) - 1, until: last.revision }
   const statement = sql<FoundCell>`
@@ -172,7 +183,7 @@ function findCells(
         case when cell.change <> 'added' then coalesce(cell.old, 0) end as old,
         case when cell.change <> 'removed' then coalesce(cell.new, 0) end as new,
         cell.change <> 'removed' and cell.new is not null as priced
-      from ${keyedCells(list, revisions, last.changes)}
+      from ${codes ? keyedCellsOf(list, last, codes) : keyedCells(list, revisions, last.changes)}
     ) as cell
     join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = cell.revision
     order by cell.revision, ${keyOrder(columns)}, dimension, date offset ${place.read} limit ${limit + 1}`
@@ -182,11 +193,23 @@ function findCells(
   return withinReadTime(advice, async () => (await statement.execute(trx)).rows)
 }
 
-function placeAfter(shown: FoundCell[], place: Place): Place {
-  const { revision } = shown.at(-1) as FoundCell
-  const read = shown.filter((cell) => cell.revision === revision).length
-  return { revision, read: revision === place.revision ? place.read + read : read }
+/** The place after a page that was cut at its limit. */
+function placeAfter(shown: FoundCell[], place: Place, codes: CodeRange | undefined): Place {
+  const { revision, code } = shown.at(-1) as FoundCell
+  const count = (isRead: (cell: FoundCell) => boolean) => shown.filter(isRead).length
+  if (codes) {
+    const before = code === codes.from ? place.read : 0
+    return { revision, code, read: before + count((cell) => cell.code === code) }
+  }
+  const before = revision === place.revision ? place.read : 0
+  return { revision, read: before + count((cell) => cell.revision === revision) }
 }
+
+const placeAtEnd = ({ revision }: LastRevision, codes: CodeRange | undefined): Place => ({
+  revision,
+  read: 0,
+  code: codes?.until,
+})
 
 function showChange(list: PriceList, columns: Columns) {
   const show = shownCell(list, columns)

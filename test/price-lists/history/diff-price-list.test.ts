@@ -2,6 +2,7 @@ import t from 'tap'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, aShopOf, setPrices } from '../../helpers/shop.ts'
+import { select } from '../../helpers/sql.ts'
 import { aWrittenList, type ShownRows } from '../../helpers/written-list.ts'
 
 const service = await sharedService()
@@ -119,6 +120,25 @@ t.test('a change in percent rounds once, from the exact value', async (t) => {
   const exact = [{ change_percent: 500_000_096.0199 }, { change_percent: -0.000012 }]
   t.match((await shop.get(`/api/v1/price_list/${id}/diff/?from=2`)).body.results, exact)
   t.match((await shop.get(`/api/v1/price_list/${id}/changes/?after=2`)).body.results, exact)
+})
+
+t.test('a page of more than 1,500,000 changes is too costly, a file is not', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
+  const count = (changes: number) =>
+    select(
+      service.url,
+      `update list_revisions set priced = ${changes} where account_id = ${shop.id} and revision = 2`,
+    )
+  const path = `/api/v1/price_list/${id}/diff/?from=1`
+  await count(1_500_000)
+  t.match((await shop.get(path)).body, { count: 1 })
+  await count(1_500_001)
+  expectProblem(t, await shop.get(path), 400, 'too-costly', 'too-costly')
+  const file = await shop.send('GET', path, undefined, { accept: 'text/csv' })
+  t.match(file.body, /\r\n\d+,\d+,A,UK,price,priced,0,5,/)
 })
 
 t.test('moments that make no sense are refused', async (t) => {

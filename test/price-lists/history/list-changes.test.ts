@@ -18,11 +18,12 @@ interface Change {
   new: number | null
 }
 
-/** All changes of a list, read by pages of `limit`. */
-async function allChanges(shop: TestAccount, id: number, limit: number): Promise<Change[]> {
+/** All changes of a list, read by pages with these limits in turn. */
+async function allChanges(shop: TestAccount, id: number, ...limits: number[]): Promise<Change[]> {
   const all: Change[] = []
   let after = '0'
-  for (;;) {
+  for (let page = 0; ; page++) {
+    const limit = limits[page % limits.length]
     const path = `/api/v1/price_list/${id}/changes/?after=${after}&limit=${limit}`
     const { body } = await shop.get(path)
     all.push(...body.results)
@@ -111,6 +112,41 @@ t.test('a revision without changes of prices does not end a reading', async (t) 
   const changes = await allChanges(shop, id, 1000)
   t.match(changes.at(-1), { revision: 5, new: 2 })
   for (const limit of [1, 2, 3]) t.strictSame(await allChanges(shop, id, limit), changes)
+})
+
+t.test('a large revision is read in pages of any size, each change once', async (t) => {
+  const codes = Array.from(
+    { length: 40 },
+    (_, index) => `${index % 7}${'é'.repeat(index % 3)}${index}`,
+  )
+  const countries = ['UK', 'FR']
+  const shop = await aShop(t, service, { codes, countries })
+  const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'wholesale'] })
+  const rows = codes.flatMap((code) => countries.map((country) => ({ code, country })))
+  await addProducts(shop, 'L', rows)
+  const priced = (price: number) =>
+    rows.flatMap((row) =>
+      ['retail', 'wholesale'].map((price_dimension) => ({ ...row, price_dimension, price })),
+    )
+  await setPrices(shop, 'L', priced(1))
+  await setPrices(shop, 'L', priced(2).slice(0, 3))
+  const removal = { price_list_name: 'L', payload: rows.slice(20) }
+  await shop.post('/api/v1/prices/bulk_remove_products/', removal)
+  await addProducts(shop, 'L', rows.slice(50))
+  await setPrices(shop, 'L', priced(3).slice(0, 30))
+  const changes = await allChanges(shop, id, 10_000)
+  const counts = Map.groupBy(changes, ({ change }) => change)
+  t.strictSame(
+    [...counts].map(([change, { length }]) => [change, length]),
+    [
+      ['added', 220],
+      ['priced', 193],
+      ['removed', 120],
+    ],
+  )
+  for (const limit of [1, 2, 7, 31])
+    t.strictSame(await allChanges(shop, id, limit), changes, `${limit}`)
+  t.strictSame(await allChanges(shop, id, 1, 1000, 3, 15), changes, 'with other limits in turn')
 })
 
 /** A list "L" with one row, published as revision 1. */
