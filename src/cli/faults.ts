@@ -53,6 +53,8 @@ function exitCode(fault: unknown): number {
 
 function message(fault: unknown): string {
   if (fault instanceof CommanderError) return wrongUse(fault)
+  if (fault instanceof JobFailed)
+    return [fault.message, ...stepsAfter(fault.job.errors[0]?.code)].join('\n')
   if (!(fault instanceof Problem)) return (fault as Error).message
   if (fault.type === 'about:blank')
     return `${fault.detail}\n${isOfProxy(fault) ? ofProxy : otherAddress}`
@@ -64,7 +66,7 @@ function message(fault: unknown): string {
     fault.detail,
     ...errors,
     ...(more > 0 && errors.length > 0 ? [`  and ${more} more`] : []),
-    ...(nextSteps[fault.type] ?? []),
+    ...stepsAfter(fault.type),
   ].join('\n')
 }
 
@@ -76,12 +78,14 @@ function wrongUse({ code, message }: CommanderError): string {
 }
 
 /** The option or command that does what the service advises. */
-const nextSteps: Partial<Record<Problem['type'], string[]>> = {
-  'no-competitor-schema': [
+const nextSteps = new Map([
+  [
+    'no-competitor-schema',
     'Here, use `pricewell schema competitor-prices code`, plus the columns that count.',
   ],
-  'revert-conflict': ['Here, use --skip.'],
-}
+  ['revert-conflict', 'Here, use --skip.'],
+])
+const stepsAfter = (type = ''): string[] => [nextSteps.get(type) ?? []].flat()
 const stillRunning =
   'The service is still working on the first attempt. Run the same command again later to be sure.'
 /** Statuses that a proxy sends: the body is too large for it, or the service does not respond. */

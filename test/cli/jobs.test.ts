@@ -80,3 +80,27 @@ t.test('a job that is not there, and one that failed, are 1', async (t) => {
   const json = await run('wait', '7', '--url', url, '--json')
   t.match([json.code, JSON.parse(json.stderr)], [1, { exit_code: 1, job: failed }])
 })
+
+t.test('a job that conflicts is answered with the option that helps', async (t) => {
+  const errors = [{ code: 'revert-conflict', message: '2 changes cannot be undone.' }]
+  const failed = { id: 7, status: 'failed', progress: { total: 2, finished: 0, error: 2 }, errors }
+  const body = `event: end\ndata: ${JSON.stringify(failed)}\n\n`
+  const headers = { 'content-type': 'text/event-stream' }
+  const { url } = await standIn(t, [{ status: 200, headers, body }])
+  const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  const stderr = 'Job 7: failed. 2 changes cannot be undone.\nHere, use --skip.\n'
+  t.strictSame(await run('wait', '7', '--url', url), { code: 1, stdout: '', stderr })
+})
+
+t.test('a service that leaves while a job is followed: how to find the job again', async (t) => {
+  const job = { id: 7, resource_type: 'price_list', progress: { total: 1, finished: 0, error: 0 } }
+  const { url } = await standIn(t, [
+    { status: 200, body: { count: 1, results: [{ id: 1 }] } },
+    { status: 200, body: job },
+    'destroy',
+  ])
+  const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  t.match(await run('revert', 'L', '--revision', '7', '--url', url), {
+    ...{ code: 3, stderr: /The service finishes job 7: `pricewell wait 7` follows it\.\n$/ },
+  })
+})

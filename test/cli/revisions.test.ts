@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
@@ -43,6 +45,16 @@ t.test('diff shows what changed between two revisions', async (t) => {
   t.match(stdout, /A +UK +price +priced +2 +3 +50\n1 cell differs\.\n$/)
   t.equal((await run('diff', 'L', '1', '1')).stdout, '0 cells differ.\n')
   t.match(await run('diff', 'L', '9'), { code: 1, stderr: /the newest revision of the list is 3/ })
+})
+
+t.test('diff writes all cells to a file', async (t) => {
+  const { run, home } = await aChangedList(t)
+  t.equal((await run('diff', 'L', '1', '-o', 'changed.csv')).stdout, 'changed.csv: 2 rows.\n')
+  const [head, ...lines] = readFileSync(join(home, 'changed.csv'), 'utf8').trim().split('\r\n')
+  t.match(head, /,code,country,price_dimension,change,old,new,change_percent$/)
+  t.match(lines, [/,A,UK,price,priced,0,3,$/, /,B,UK,price,priced,0,4,$/])
+  t.match(await run('diff', 'L', '9', '-o', 'none.csv'), { code: 1, stderr: /newest revision/ })
+  t.notOk(existsSync(join(home, 'none.csv')))
 })
 
 t.test('diff shows the largest changes of all, up to 1,000', async (t) => {

@@ -58,7 +58,7 @@ export async function writeExport(
     let rows = 0
     const onRows = (passed: number) => {
       rows = passed
-      bar.show(Math.min(rows, total), total)
+      if (total !== undefined) bar.show(Math.min(rows, total), total)
     }
     const wanted = exported.filter?.(chunks, format) ?? chunks
     await writeTo(output, countingRows(wanted, format, onRows))
@@ -92,9 +92,14 @@ function formatOf({ output, json }: Shared & { output?: string | undefined }): F
 interface Exported {
   name: string
   collection: {
-    path: (typeof collections)[CollectionKind]['path'] | '/api/v1/plans/{id}/rows/'
+    path:
+      | (typeof collections)[CollectionKind]['path']
+      | '/api/v1/plans/{id}/rows/'
+      | '/api/v1/price_list/{id}/diff/'
     query: object
   }
+  /** Counting the rows would take as long as reading them. */
+  isUncounted?: true
   /** The id in the path, else found by the list's name. */
   id?: number
   list?: string | undefined
@@ -105,12 +110,12 @@ interface Exported {
     | undefined
 }
 
-/** Starts an export; returns its bytes and the number of rows to expect. */
+/** Starts an export; returns its bytes and the number of rows to expect, if it is counted. */
 async function openExport(
   client: PricewellClient,
-  { collection, id, list, date }: Exported,
+  { collection, isUncounted, id, list, date }: Exported,
   format: Format,
-): Promise<{ total: number; chunks: AsyncIterable<Uint8Array> }> {
+): Promise<{ total: number | undefined; chunks: AsyncIterable<Uint8Array> }> {
   const found = list === undefined ? id : await findList(client, list)
   // All collections have the same types.
   const { path, query } = collection as typeof collections.prices
@@ -119,9 +124,9 @@ async function openExport(
     query: { ...query, ...(date !== undefined && { date }) },
   }
   const counted = { ...params, query: { ...params.query, limit: 1 } }
-  const { count } = (await client.GET(path, { params: counted })).data
+  const total = isUncounted ? undefined : (await client.GET(path, { params: counted })).data.count
   const { data } = await client.GET(path, { params, headers: accepting(format), parseAs: 'stream' })
-  return { total: count, chunks: data as ReadableStream<Uint8Array> }
+  return { total, chunks: data as ReadableStream<Uint8Array> }
 }
 
 /** The headers that ask for a file, or the problem why there is none. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import type { Job, PricewellClient } from '../../client/index.ts'
+import { type Job, type PricewellClient, Unreachable } from '../../client/index.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { startBar, table } from '../terminal.ts'
@@ -45,14 +45,25 @@ export function addWait(program: Program): void {
     .addHelpText('after', '\nExample:\n  pricewell wait 7 && echo published')
     .action(async (id, _options, command) => {
       const options = command.optsWithGlobals()
-      const job = await followJob(openClient(options), id, options)
+      const job = await showToEnd(openClient(options), id, options)
       const handled = job.resource_type === 'file' ? 'rows' : 'products'
       answer(options, job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
     })
 }
 
-/** Shows a job's progress and returns the ended job. Throws JobFailed. */
+/** As `showToEnd`, for a job that this command began. Throws Unreachable with the job's id. */
 export async function followJob(client: PricewellClient, id: number, options: Shared) {
+  try {
+    return await showToEnd(client, id, options)
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
+    const next = `The service finishes job ${id}: \`pricewell wait ${id}\` follows it.`
+    throw new Unreachable(`${error.message} ${next}`, { cause: error })
+  }
+}
+
+/** Shows a job's progress and returns the ended job. Throws JobFailed. */
+async function showToEnd(client: PricewellClient, id: number, options: Shared) {
   const bar = startBar(`Job ${id}`, options)
   try {
     const onProgress = ({ finished, total }: { finished: number; total: number }) =>

@@ -7,7 +7,7 @@ import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
-import { accepting, buffers, findList } from './export.ts'
+import { accepting, buffers, findList, writeExport } from './export.ts'
 import { followJob } from './jobs.ts'
 
 const shown = 25
@@ -59,14 +59,24 @@ export function addDiff(program: Program): void {
     .argument('<list>', 'the name of the price list')
     .argument('<from>', 'a revision, or a day and time; 0 is before the first publication')
     .argument('[to]', 'the same; now when left out')
+    .option('-o, --output <file>', 'writes all cells to this .csv or .ndjson file (also .gz)')
     .addHelpText(
       'after',
-      "\nShows 1,000 cells at most.\n\nExample:\n  pricewell diff 'Retail 2026' 12 13",
+      `
+Shows 1,000 cells at most; a file has all, by code.
+
+Examples:
+  pricewell diff 'Retail 2026' 12 13
+  pricewell diff 'Retail 2026' 12 -o changed.csv`,
     )
     .action(async (name, from, to, _options, command) => {
       const options = command.optsWithGlobals()
-      const client = openClient(options)
       const query = { from, ...(to !== undefined && { to }) }
+      if (options.output !== undefined) {
+        const collection = { path: '/api/v1/price_list/{id}/diff/', query } as const
+        return writeExport(options, { name: 'diff', collection, isUncounted: true, list: name })
+      }
+      const client = openClient(options)
       const params = { path: { id: await findList(client, name) }, query }
       const { data } = await client.GET('/api/v1/price_list/{id}/diff/', {
         ...{ params, headers: accepting('ndjson') },
