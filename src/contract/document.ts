@@ -87,6 +87,12 @@ export const operations: Operation[] = Object.entries<Document>(contract.paths).
     methods.filter((method) => item[method]).map((method) => readOperation(path, method, item)),
 )
 
+export function findOperation(id: string | null): Operation {
+  const operation = operations.find((candidate) => candidate.id === id)
+  if (!operation) throw new Error(`the contract has no operation ${id}`)
+  return operation
+}
+
 function readOperation(path: string, method: string, item: Document): Operation {
   const operation = item[method]
   const queryNames = readQueryNames(item, operation)

@@ -5,7 +5,6 @@ import type {
   ValidateFunction,
 } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
 import { isDate, isDecimal, isMoment, isMoney, isTimestamp } from '../lib/formats.ts'
 import { type Operation, readContract } from './document.ts'
 import { type FindFaults, inSlices } from './incremental-validation.ts'
@@ -125,7 +124,6 @@ function createAjv(): Ajv2020 {
     unicodeRegExp: true,
   })
   ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems)
-  addFormats.default(ajv, ['date-time'])
   ajv.addFormat('date', isDate)
   ajv.addFormat('timestamp', isTimestamp)
   ajv.addFormat('moment', isMoment)

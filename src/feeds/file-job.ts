@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Operation, operations } from '../contract/document.ts'
+import { findOperation } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
 import { Answer, type Context, type Schemas } from '../contract/operation.ts'
 import { bodyCheck } from '../contract/validation.ts'
@@ -39,7 +39,7 @@ async function loadFile(
   { context, onLoaded, progress }: Loading & { progress: { rows: number } },
 ): Promise<void> {
   const { account, db } = attempt
-  const operation = findOperation(job)
+  const operation = findOperation(job.operation)
   await onceInAccount(db, account, async (trx) => {
     // Enough for the statement that writes the largest file.
     await sql`set local statement_timeout = '1h'`.execute(trx)
@@ -75,10 +75,4 @@ function loadedOf(
 function queryOf({ query, price_list_id }: JobRow): object {
   const { price_list_name: _, ...others } = (query ?? {}) as { price_list_name?: string }
   return price_list_id === null ? ((query as object) ?? {}) : { ...others, price_list_id }
-}
-
-function findOperation({ operation: id }: JobRow): Operation {
-  const operation = operations.find((one) => one.id === id)
-  if (!operation) throw new Error(`the contract has no operation ${id}`)
-  return operation
 }

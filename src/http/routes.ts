@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { type Operation, operations, readContract } from '../contract/document.ts'
+import { findOperation, type Operation, operations, readContract } from '../contract/document.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
@@ -64,12 +64,6 @@ function contractOfRequests(served: Operation[]): object {
       if (operation.responses) operation.responses = { default: { description: '' } }
   }
   return contract
-}
-
-function findOperation(id: string): Operation {
-  const operation = operations.find((candidate) => candidate.id === id)
-  if (!operation) throw new Error(`the contract has no operation ${id}`)
-  return operation
 }
 
 /** Anyone may send a login, without a token. */

@@ -64,41 +64,23 @@ export interface LoadedFile {
 }
 
 /** Ends a job that has loaded its file, and deletes the file. */
-export async function endLoaded(
-  trx: Trx,
-  job: CurrentJob,
-  { result, rows, revision }: LoadedFile,
-): Promise<void> {
-  await updateJob(trx, job)
-    .set({ result: JSON.stringify(result), total: rows })
-    .execute()
-  await endDone(trx, job, revision)
+export async function endLoaded(trx: Trx, job: CurrentJob, loaded: LoadedFile): Promise<void> {
+  await endDone(trx, job, loaded)
   await deleteFile(trx, job)
 }
 
-/** Ends a job as done and stores its result. `revision` is the revision of its list. */
-export async function endWithResult(
-  trx: Trx,
-  job: CurrentJob,
-  result: object,
-  revision?: number,
-): Promise<void> {
-  await updateJob(trx, job)
-    .set({ result: JSON.stringify(result) })
-    .execute()
-  await endDone(trx, job, revision)
-}
-
-/** Ends a job as done; its result is stored already. `revision` is the revision of its list. */
+/** Ends a job as done. `revision` is the revision of its list; without a `result`, it is stored already. */
 export async function endDone(
   trx: Trx,
   job: CurrentJob,
-  revision: number | undefined,
+  { result, rows, revision }: Partial<LoadedFile>,
 ): Promise<void> {
   await updateJob(trx, job)
     .set({
       status: 'done',
-      finished: sql`total`,
+      ...(result && { result: JSON.stringify(result) }),
+      ...(rows !== undefined && { total: rows }),
+      finished: rows ?? sql`total`,
       finished_at: sql`statement_timestamp()`,
       product_ids: null,
       revision: revision ?? null,

@@ -20,7 +20,7 @@ export async function runAddProducts(
       if (until < total) return
       const publication = { kind: 'add_products', origin: job.origin, job: job.id } as const
       const revision = await publish(trx, list, publication)
-      await endDone(trx, job, revision)
+      await endDone(trx, job, { revision })
     })
   }
 }

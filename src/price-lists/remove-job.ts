@@ -27,7 +27,7 @@ export async function removeInChunks(
       await noteRemovedRows(trx, list, job)
       const publication = { kind: 'remove_products', origin: job.origin, job: job.id } as const
       const revision = await publish(trx, list, publication, '{}')
-      await endDone(trx, job, revision)
+      await endDone(trx, job, { revision })
     })
   }
 }

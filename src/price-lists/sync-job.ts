@@ -60,7 +60,7 @@ async function syncFrom(
     origin: job.origin,
     job: job.id,
   })
-  await endDone(trx, job, revision)
+  await endDone(trx, job, { revision })
   return place
 }
 

@@ -36,7 +36,7 @@ async function begin(queue: string) {
   )) as number
   const end = async () => {
     await inAccount(db, account, (trx) =>
-      endDone(trx, { account_id: account, id: job, price_list_id: priceListId }, undefined),
+      endDone(trx, { account_id: account, id: job, price_list_id: priceListId }, {}),
     )
     await boss.complete(queue, slot.id)
   }

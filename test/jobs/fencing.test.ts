@@ -126,7 +126,7 @@ t.test('a job has ended when its last chunk was done, not when that began', asyn
   const { shop, list, job } = await aBigJob(t, service)
   const current = { account_id: shop.id, id: job.id, price_list_id: list.id }
   const ends = [
-    (trx: Trx) => endDone(trx, current, undefined),
+    (trx: Trx) => endDone(trx, current, {}),
     (trx: Trx) => endUndone(trx, current, 'cancelled', []),
   ]
   for (const end of ends)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Problem, problemBody } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { type Attempt, inOneTransaction, type JobRow, lockCurrent } from '../../jobs/attempt.ts'
-import { endWithResult } from '../../jobs/job-row.ts'
+import { endDone } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
 import { rejectEnded } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
@@ -28,7 +28,7 @@ async function applyInJob(trx: Trx, attempt: Attempt, job: JobRow): Promise<void
   rejectEnded(plan, ['scheduled'])
   const { origin, id } = job
   const { jobResult, revision } = await apply(trx, plan, { skip, origin, job: id })
-  await endWithResult(trx, await lockCurrent(trx, attempt), jobResult, revision)
+  await endDone(trx, await lockCurrent(trx, attempt), { result: jobResult, revision })
 }
 
 /** Ends a refused plan as failed if it was scheduled: nobody waits to apply it in another way. */

@@ -2,7 +2,7 @@ import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { inOneTransaction, lockCurrent, type RunningJob } from '../../jobs/attempt.ts'
-import { endWithResult } from '../../jobs/job-row.ts'
+import { endDone } from '../../jobs/job-row.ts'
 import { type RunJob, refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
 import { planReprice } from '../reprice/plan-reprice.ts'
@@ -15,7 +15,7 @@ import { planSync } from './plan-moves.ts'
 export const runMakePlan: RunJob = refusable((attempt, job) =>
   inOneTransaction(attempt, async (trx) => {
     const { body } = await makePlan(trx, job, job.query as unknown as LargeCall)
-    await endWithResult(trx, await lockCurrent(trx, attempt), { plan_id: body.id })
+    await endDone(trx, await lockCurrent(trx, attempt), { result: { plan_id: body.id } })
   }),
 )
 

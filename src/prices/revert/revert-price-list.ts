@@ -14,7 +14,7 @@ import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { inOneTransaction, lockCurrent } from '../../jobs/attempt.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
-import { endWithResult } from '../../jobs/job-row.ts'
+import { endDone } from '../../jobs/job-row.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { refusable } from '../../jobs/run-job.ts'
 import { horizonDays } from '../../price-lists/calendar.ts'
@@ -187,6 +187,6 @@ export const runRevert = refusable((attempt, job) =>
     const { conflicts } = await prepare(trx, list, revisions, call)
     const { origin, id } = job
     const result = await revert(trx, list, revisions, { ...call, conflicts, origin, job: id })
-    await endWithResult(trx, await lockCurrent(trx, attempt), result, result.revision)
+    await endDone(trx, await lockCurrent(trx, attempt), { result, revision: result.revision })
   }),
 )
