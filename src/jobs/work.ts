@@ -17,7 +17,7 @@ export interface HeldList {
 export interface WorkOptions extends RunOptions {
   db: Database
   boss: PgBoss
-  /** Deletes invisible rows that the list's jobs left behind, including those of a worker that was killed. */
+  /** Archives rows that the list's jobs removed and analyzes those they added, also after a worker that was killed. */
   tidy: (list: HeldList) => Promise<void>
   signal: AbortSignal
 }

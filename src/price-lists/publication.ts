@@ -29,7 +29,7 @@ export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText
  * Moves at most one chunk of the rows removed up to `version` to the history. Returns whether there were any. The list
  * must be locked.
  */
-export async function archiveRemovedRows(
+export async function archiveRemovedChunk(
   trx: Trx,
   list: PriceList,
   version: number,
@@ -44,13 +44,13 @@ export async function archiveRemovedRows(
   return chunk !== undefined
 }
 
-/** As `archiveRemovedRows`, for all of them. */
+/** As `archiveRemovedChunk`, for all of them. */
 export async function archiveAllRemovedRows(
   trx: Trx,
   list: PriceList,
   version: number,
 ): Promise<void> {
-  while (await archiveRemovedRows(trx, list, version));
+  while (await archiveRemovedChunk(trx, list, version));
 }
 
 /** Moves rows that have left a list to the history; their months stay where they are. */
@@ -69,7 +69,7 @@ async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<voi
 }
 
 /**
- * As `archiveRemovedRows`, for rows with the keys of these products, which come back as new rows. A row may belong to a
+ * As `archiveRemovedChunk`, for rows with the keys of these products, which come back as new rows. A row may belong to a
  * deleted product with the same key.
  */
 export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
@@ -94,7 +94,7 @@ export async function tidyList({ db, account, priceListId, signal }: HeldList): 
       .where('id', '=', priceListId)
       .forNoKeyUpdate()
       .executeTakeFirst()
-    return list !== undefined && archiveRemovedRows(trx, list, list.version)
+    return list !== undefined && archiveRemovedChunk(trx, list, list.version)
   }
   let hasMore = true
   while (hasMore && !signal.aborted) hasMore = await inAccount(db, account, archiveSome)

@@ -5,7 +5,7 @@ import { type Attempt, inAttempt, type JobRow, type RunningJob } from '../jobs/a
 import { endDone } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { syncChunk, syncResult } from './catalog-difference.ts'
-import { archiveRemovedRows, chunkRows, undoDraft } from './publication.ts'
+import { archiveRemovedChunk, chunkRows, undoDraft } from './publication.ts'
 import { publish } from './publish.ts'
 import { lockListOf } from './queries.ts'
 
@@ -39,7 +39,7 @@ async function syncFrom(
 ): Promise<Place> {
   const list = await lockListOf(trx, job)
   // A row that was removed and comes back is a new row.
-  if (await archiveRemovedRows(trx, list, list.version)) return { after, left: 1 }
+  if (await archiveRemovedChunk(trx, list, list.version)) return { after, left: 1 }
   const columns = await findColumns(trx, job.account_id)
   const { handled, left, last } = await syncChunk(trx, list, columns, { after, rows })
   const place = { after: last, total: total ?? handled, left }

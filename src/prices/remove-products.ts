@@ -9,7 +9,7 @@ import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { removeProductsFromDraft } from '../price-lists/draft-rows.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
-import { archiveRemovedRows, type IdsText } from '../price-lists/publication.ts'
+import { archiveRemovedChunk, type IdsText } from '../price-lists/publication.ts'
 import { type Publication, publish } from '../price-lists/publish.ts'
 import {
   lockPriceList,
@@ -91,6 +91,6 @@ export async function removeAtOnce(
   const rowIds = await removeProductsFromDraft(trx, list, productIds)
   if (rowIds === '{}') return { rowIds, revision: list.version }
   const revision = await publish(trx, list, publication, '{}')
-  await archiveRemovedRows(trx, list, revision)
+  await archiveRemovedChunk(trx, list, revision)
   return { rowIds, revision }
 }

@@ -19,7 +19,7 @@ import {
 } from '../price-lists/catalog-difference.ts'
 import { addDraftRows } from '../price-lists/draft-rows.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
-import { archiveRemovedRows, removeDraftRows } from '../price-lists/publication.ts'
+import { archiveRemovedChunk, removeDraftRows } from '../price-lists/publication.ts'
 import { publish } from '../price-lists/publish.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from '../price-lists/queries.ts'
 import { enqueuePlan } from './plans/enqueue-plan.ts'
@@ -72,7 +72,7 @@ async function syncAtOnce(
   const { rows } = await sql<{ result: Schemas['SyncResult'] }>`
     select ${syncResult(list)} as result`.execute(trx)
   const revision = await publish(trx, list, { kind: 'sync', origin }, come)
-  await archiveRemovedRows(trx, list, list.version + 1)
+  await archiveRemovedChunk(trx, list, list.version + 1)
   const result = rows[0]?.result ?? { added: [], removed: [], untouched: [] }
   return new Answer(result, revisionHeader(revision))
 }

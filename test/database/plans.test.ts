@@ -4,7 +4,7 @@ import { CopyingClient } from '../../src/database/copy.ts'
 import { hasRows } from '../../src/database/planner.ts'
 import { openDatabase } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
-import { archiveRemovedRows } from '../../src/price-lists/publication.ts'
+import { archiveRemovedChunk } from '../../src/price-lists/publication.ts'
 import { findPriceList } from '../../src/price-lists/queries.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
@@ -382,7 +382,7 @@ t.test('rows that were removed are deleted without comparing each with all', asy
   const statements = await statementsOf(() =>
     inAccount(db, shop.id, async (trx) => {
       const list = await findPriceList(trx, shop.id, { id: listId })
-      t.ok(await archiveRemovedRows(trx, list, 1))
+      t.ok(await archiveRemovedChunk(trx, list, 1))
     }),
   )
   const deletion = statements.filter(({ text }) => /^\s*with gone/.test(text))

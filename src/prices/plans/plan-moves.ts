@@ -10,7 +10,7 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import type { UndoCounts } from '../revert/find-undone.ts'
 import { keyOfRow, makePlan } from './plan-rows.ts'
 
-const noPrices = sql`null::integer as dimension, null::date as date`
+const noCell = sql`null::integer as dimension, null::date as date`
 const noChange = sql`null::numeric[] as costs, null::numeric as old, null::numeric as new, null as reason, null::jsonb as inputs`
 
 /** Makes a plan that adds products. `productIds` is the text of an array, in payload order. */
@@ -25,7 +25,7 @@ export async function planAddedProducts(
     trx,
     { operation: 'add_products', list, origin },
     sql`
-      select input.position, r.id as row_id, p.id as product_id, p.code, p.extensions, p.extension_key, ${noPrices},
+      select input.position, r.id as row_id, p.id as product_id, p.code, p.extensions, p.extension_key, ${noCell},
         case when r.id is null then 'add' else 'none' end as action, ${noChange}
       from unnest(${productIds}::bigint[]) with ordinality as input (id, position)
       join products p on p.account_id = ${account} and p.id = input.id
@@ -47,7 +47,7 @@ export async function planRemovedProducts(
     sql`
       select named.position, r.id as row_id, r.product_id, code, array(
           select json_array_elements_text(extension_key::json)
-        ) as extensions, extension_key, ${noPrices},
+        ) as extensions, extension_key, ${noCell},
         case when r.id is null then 'none' else 'remove' end as action, ${noChange}
       from (
         select code, extension_key, min(position) as position from ${input} group by code, extension_key
@@ -71,7 +71,7 @@ export async function planSync(
     sql`
       select null::integer as position, r.id as row_id, coalesce(p.id, r.product_id) as product_id,
         coalesce(p.code, r.code) as code, coalesce(p.extensions, r.extensions) as extensions,
-        coalesce(p.extension_key, r.extension_key) as extension_key, ${noPrices},
+        coalesce(p.extension_key, r.extension_key) as extension_key, ${noCell},
         case when r.id is null then 'add' else 'remove' end as action, ${noChange}
       from ${matchingProducts(list, columns)}
       full join (

@@ -10,7 +10,7 @@ import {
 import type { Walk } from '../../price-lists/history/price-walk.ts'
 import { isMemberAt, publishedRows } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { setPrice } from './matching-rows.ts'
+import { priceIfSet } from './matching-rows.ts'
 import { versionColumns } from './pricing.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
@@ -45,7 +45,7 @@ export const selects = { rows: selectsOf(keyColumns, false), days: selectsOf(day
 function selectsOf(columns: KeyColumn[], is_calendar: boolean) {
   // One statement for all lists: unpriced rows are left out, or set to 0, after the read.
   const listRows = publishedRows({ ...parameterList, is_calendar, hide_unpriced: false })
-  const price = setPrice(listRows)
+  const price = priceIfSet(listRows)
   const values = columns.map(({ name, type }, index) =>
     sql.raw(`$${index + 3}::${type} as ${name}`),
   )

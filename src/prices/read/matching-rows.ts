@@ -121,23 +121,23 @@ function selectMatching(
 ): RawBuilder<unknown> {
   const { list, isMember } = rowsOfList
   return sql`
-    select input.at, r.id, r.product_id, r.code, r.extensions, coalesce(${setPrice(rowsOfList)}, 0) as price
+    select input.at, r.id, r.product_id, r.code, r.extensions, coalesce(${priceIfSet(rowsOfList)}, 0) as price
       ${extras.costs ? sql`, p.costs` : sql``}
       ${extras.dynamicAttributes ? sql`, r.dynamic_attributes` : sql``}
       ${extras.attributes ? attributesOfRow(list).field : sql``}
-      ${extras.priced ? sql`, ${setPrice(rowsOfList)} is not null as is_priced` : sql``}
-    from ${inputRows(rows)} ${codes}
+      ${extras.priced ? sql`, ${priceIfSet(rowsOfList)} is not null as is_priced` : sql``}
+    from ${wantedInput(rows)} ${codes}
     ${join(sql`${on} and ${isMember}`)}
     ${extras.costs ? joinProducts(list) : sql``}
     ${extras.attributes ? attributesOfRow(list).join : sql``}
-    ${list.hide_unpriced ? sql`where ${setPrice(rowsOfList)} is not null` : sql``}`
+    ${list.hide_unpriced ? sql`where ${priceIfSet(rowsOfList)} is not null` : sql``}`
 }
 
 /**
  * SQL of the price that was set for row `r` in the dimension of `input` and, for a calendar list, in its month and
  * place. Null if none was.
  */
-export function setPrice(rows: ListRows): RawBuilder<number | null> {
+export function priceIfSet(rows: ListRows): RawBuilder<number | null> {
   const [dimension, month] = [sql`input.dimension`, sql`input.month`]
   if (!rows.list.is_calendar) return sql`r.prices[${dimension}]`
   return setOnDay(rows, { dimension, month, place: sql`input.place` })
@@ -149,9 +149,9 @@ type PlacedRow = WantedRow & { at: number }
 /**
  * SQL of a FROM item `input` with the rows. A single row becomes constants: joining it would take as long as the scan.
  */
-function inputRows(rows: PlacedRow[]): RawBuilder<unknown> {
+function wantedInput(rows: PlacedRow[]): RawBuilder<unknown> {
   const [row] = rows
-  return row && rows.length === 1 ? constantRow(row) : unnestedRows(rows)
+  return row && rows.length === 1 ? constantRow(row) : unnestedInput(rows)
 }
 
 function constantRow({ date, ...row }: PlacedRow): RawBuilder<unknown> {
@@ -165,7 +165,7 @@ function constantRow({ date, ...row }: PlacedRow): RawBuilder<unknown> {
   ) as input`
 }
 
-function unnestedRows(rows: PlacedRow[]): RawBuilder<unknown> {
+function unnestedInput(rows: PlacedRow[]): RawBuilder<unknown> {
   const places = rows.map(({ date }) => (date === undefined ? null : monthPlace(date)))
   const columns = [
     sql`${rows.map(({ at }) => at)}::integer[]`,
