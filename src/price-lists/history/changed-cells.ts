@@ -38,25 +38,21 @@ export function keyedCells(
   revisions: Revisions,
   changes = 0,
 ): RawBuilder<unknown> {
-  if (list.is_calendar) {
-    const key = sql`cross join ${keyOfFormerRow(list, sql`at.row_id`)}`
-    return changedDays(list, revisions, { join: key, columns: sql`, ${keyColumns}` })
-  }
+  if (list.is_calendar) return keyedDays(list, revisions, sql`true`)
   return sql`(
     select cell.*, ${keyColumns} from ${changedPrices(list, revisions)} ${joinKeys(list, changes)}
   ) as cell`
 }
 
-/**
- * As `keyedCells`, for the rows of a list without a calendar that have these codes, in one revision: looks up the change
- * of each row.
- */
+/** As `keyedCells`, for the rows with these codes, in one revision. */
 export function keyedCellsOf(
   list: PriceList,
   { revision, slices }: { revision: number; slices: number },
   { from, until }: CodeRange,
 ): RawBuilder<unknown> {
-  const isBefore = until === undefined ? sql`` : sql`and r.code < ${until}`
+  const isInRange = sql`r.code >= ${from} ${until === undefined ? sql`` : sql`and r.code < ${until}`}`
+  if (list.is_calendar) return keyedDays(list, { after: revision - 1, until: revision }, isInRange)
+  // Looks up the changes of each row.
   const changes = Array.from({ length: slices }, (_, slice) => slice).flatMap((slice) =>
     ['priced', 'added', 'removed'].map(
       (change) => sql`(
@@ -73,7 +69,7 @@ export function keyedCellsOf(
     select * from (
       select ${revision}::integer as revision, c.change, r.id as row_id, ${keyColumns}, d.dimension, null::date as date,
         ${priceIn('old_prices')} as old, ${priceIn('new_prices')} as new
-      from ${everyRow(list, keyColumns, sql`r.code >= ${from} ${isBefore}`)} as r
+      from ${everyRow(list, keyColumns, isInRange)} as r
       cross join lateral (${sql.join(changes, sql` union all `)}) as c
       cross join generate_series(1, ${sql.lit(list.price_dimensions.length)}) as d (dimension)
       where c.place is not null
@@ -114,6 +110,18 @@ function changedPrices(list: PriceList, revisions: Revisions): RawBuilder<unknow
   ) as cell`
 }
 
+/** SQL of the changed days of rows `r` that meet a condition, with product and key. */
+function keyedDays(
+  list: PriceList,
+  revisions: Revisions,
+  isMeant: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const join = sql`cross join ${keyOfFormerRow(list, sql`at.row_id`)}`
+  return changedDays(list, revisions, { join, columns: sql`, ${keyColumns}`, isMeant })
+}
+
+const noKey = { join: sql``, columns: sql``, isMeant: sql`true` }
+
 /**
  * A row that comes back has its former prices in the history as old; before, its key may have had another, unpriced row.
  * Prices are unnested: taking each by its place would decompress the array each time. Keys are looked up once a month.
@@ -121,7 +129,7 @@ function changedPrices(list: PriceList, revisions: Revisions): RawBuilder<unknow
 function changedDays(
   list: PriceList,
   revisions: Revisions,
-  key = { join: sql``, columns: sql`` },
+  key: Record<'join' | 'columns' | 'isMeant', RawBuilder<unknown>> = noKey,
 ): RawBuilder<unknown> {
   return sql`(
     select revision, change, row_id${key.columns}, dimension, month + day - 1 as date,
@@ -133,7 +141,7 @@ function changedDays(
         select revision, change, unnest(row_ids) as row_id, unnest(dimensions) as dimension, unnest(months) as month,
           generate_subscripts(row_ids, 1) as place, old_prices, new_prices
         from calendar_changes where ${inRevisions(list, revisions)}
-      ) as at ${key.join}
+      ) as at ${key.join} where ${key.isMeant}
     ) as cell
     where case change when 'added' then new is not null when 'removed' then old is not null else old is distinct from new end
   ) as cell`

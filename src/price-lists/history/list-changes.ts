@@ -141,10 +141,11 @@ async function codesOnPage(
   list: PriceList,
   { place, last, limit }: Omit<PageOfChanges, 'codes'>,
 ): Promise<CodeRange | undefined> {
-  const isLarge = !list.is_calendar && last.changes > sortedMax(limit)
+  const isLarge = last.changes > sortedMax(limit)
   const { code = isLarge && place.read === 0 ? '' : undefined } = place
   if (code === undefined) return undefined
-  const rowsPerChange = Math.max(list.row_count / last.changes, 1 / list.price_dimensions.length)
+  const cellsOfRow = list.price_dimensions.length * (list.is_calendar ? 365 : 1)
+  const rowsPerChange = Math.max(list.row_count / last.changes, 1 / cellsOfRow)
   const rows = Math.min(Math.ceil((limit + place.read) * rowsPerChange), rowsOnPageMax)
   const codeIn = (table: string) => sql`(
     select code from ${sql.table(table)} where ${ofList(list)} and code > ${code} order by code offset ${rows} limit 1

@@ -149,6 +149,36 @@ t.test('a large revision is read in pages of any size, each change once', async 
   t.strictSame(await allChanges(shop, id, 1, 1000, 3, 15), changes, 'with other limits in turn')
 })
 
+t.test('a large revision of a calendar list is read in pages of any size', async (t) => {
+  const codes = Array.from({ length: 12 }, (_, index) => `${index % 5}-${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  const rows = codes.map((code) => ({ code, country: 'UK' }))
+  await addProducts(shop, 'L', rows)
+  const days = ['2026-01-31', '2026-02-01', '2026-05-05', '2026-12-31']
+  const priced = (price: number) =>
+    rows.flatMap((row) => days.map((date) => ({ ...row, date, price })))
+  await setPrices(shop, 'L', priced(1))
+  await shop.post('/api/v1/prices/bulk_remove_products/', {
+    price_list_name: 'L',
+    payload: rows.slice(3),
+  })
+  await addProducts(shop, 'L', rows.slice(6))
+  await setPrices(shop, 'L', priced(2).slice(0, 11))
+  const changes = await allChanges(shop, id, 10_000)
+  const counts = Map.groupBy(changes, ({ change }) => change)
+  t.strictSame(
+    [...counts].map(([change, { length }]) => [change, length]),
+    [
+      ['priced', 59],
+      ['removed', 36],
+    ],
+  )
+  for (const limit of [1, 2, 3])
+    t.strictSame(await allChanges(shop, id, limit), changes, `${limit}`)
+  t.strictSame(await allChanges(shop, id, 1, 1000, 3), changes, 'with other limits in turn')
+})
+
 /** A list "L" with one row, published as revision 1. */
 async function aListOfOne(t: Parameters<typeof aShop>[0]) {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
