@@ -58,7 +58,7 @@ const advice = {
     'Correct the prices in `errors`, change the guardrails of the list, or pass them with `Override-Guardrails` and a reason (scope `override`).',
   'idempotency-key-reused': 'Take a new `Idempotency-Key` for each new request.',
   'too-many-requests':
-    'Send it again after the seconds of `Retry-After`, when what `detail` names has become less. Nothing was written.',
+    'Send it again after the seconds of `Retry-After`, once there is less of what `detail` names. Nothing was written.',
   'headers-too-large': 'Send fewer or shorter headers.',
   'internal-error':
     'Report it with `instance`, which finds the cause in the log. Nothing was written, and sending it again rarely helps.',

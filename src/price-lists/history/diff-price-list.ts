@@ -13,9 +13,9 @@ import { readPage } from '../../contract/read-page.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
-import { isMemberAt } from '../list-rows.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../queries.ts'
-import { changedCells, joinKeys, keyedCells, type Revisions } from './changed-cells.ts'
+import type { Revisions } from './changed-cells.ts'
+import { differentCells } from './different-cells.ts'
 import { findMoment } from './moments.ts'
 import { revisionHeader } from './record-revision.ts'
 
@@ -125,93 +125,6 @@ async function selectDiff(
         is_now and new is not null as priced
       from ${cells}
     ) as cell`
-}
-
-/**
- * SQL of a FROM item `cell` with the cells that differ: pk and product of the newer row, key, dimension, date, old and
- * new price (null where none was set), and whether the row was in the list before (`was`) and after (`is_now`). A row
- * that was removed and came back is compared by its first and last state.
- */
-export async function differentCells(
-  trx: Trx,
-  list: PriceList,
-  revisions: Revisions,
-): Promise<RawBuilder<unknown>> {
-  const { rows } = await sql<{ changes: number; moves: number }>`
-    select coalesce(sum(priced + added + removed), 0) as changes, coalesce(sum(added + removed), 0) as moves
-    from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id}
-      and revision > ${revisions.after} and revision <= ${revisions.until}`.execute(trx)
-  const { changes = 0, moves = 0 } = rows[0] ?? {}
-  return Number(moves) > 0
-    ? cellsByKey(list, revisions, Number(changes))
-    : cellsByRow(list, revisions, Number(changes))
-}
-
-const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
-  (array_agg(cell.new order by cell.revision desc))[1] as last_new`
-
-/** `differentCells` if no row was added or removed: needs a quarter of the lookups. */
-function cellsByRow(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {
-  const key = sql`product_id, code, extension_key, extensions`
-  const cells = list.is_calendar
-    ? sql`select row_id, ${key}, dimension, date, ${ends} from ${keyedCells(list, revisions)}
-        group by row_id, ${key}, dimension, date`
-    : endsByRow(list, revisions)
-  const keys = list.is_calendar ? sql`` : joinKeys(list, changes)
-  return sql`(
-    select row_id as pk, ${key}, dimension, date, first_old as old, last_new as new, true as was, true as is_now
-    from (${cells}) as cell ${keys}
-    where first_old is distinct from last_new
-  ) as cell`
-}
-
-/** SQL of the first old and last new price of each cell of a list without a calendar. */
-function endsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
-  const changed = changedCells(list, revisions)
-  // One revision changes a cell once, and grouping a million takes seconds.
-  return revisions.until - revisions.after === 1
-    ? sql`select row_id, dimension, date, old as first_old, new as last_new from ${changed}`
-    : sql`select row_id, dimension, date, ${ends} from ${changed} group by row_id, dimension, date`
-}
-
-function cellsByKey(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {
-  const { after, until } = revisions
-  const isAt = (revision: number) => isMemberAt(revision, sql`rows`)
-  const newest = sql`${isAt(until)} desc, ${isAt(after)} desc`
-  return sql`(
-    select row.pk, row.product_id, cell.code, cell.extension_key, cell.extensions, cell.dimension, cell.date,
-      cell.first_old as old, cell.last_new as new, row.was, row.is_now
-    from (
-      select code, extension_key, extensions, dimension, date, ${ends}
-      from ${keyedCells(list, revisions, changes)}
-      group by code, extension_key, extensions, dimension, date
-    ) as cell
-    cross join lateral (
-      select bool_or(${isAt(after)}) as was, bool_or(${isAt(until)}) as is_now,
-        (array_agg(id order by ${newest}))[1] as pk, (array_agg(product_id order by ${newest}))[1] as product_id
-      from ${rowsWithKey(list, sql`cell`)}
-    ) as row
-    where (row.was or row.is_now) and (row.was <> row.is_now or cell.first_old is distinct from cell.last_new)
-      and ${list.is_calendar ? isPriced : sql`true`}
-  ) as cell`
-}
-
-/** For a row that was added or removed, only days with a price are shown. */
-const isPriced = sql`(row.was and cell.first_old is not null or row.is_now and cell.last_new is not null)`
-
-/** SQL of a FROM item `rows` with all rows, present and past, that had this key in a list. */
-export function rowsWithKey(
-  { account_id, id }: PriceList,
-  key: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const isKey = sql`account_id = ${account_id} and price_list_id = ${id} and code = ${key}.code
-    and extension_key = ${key}.extension_key`
-  return sql`(
-    select id, product_id, added_version, removed_version from price_list_rows where ${isKey}
-    union all
-    select row_id, product_id, added_version, removed_version from removed_rows where ${isKey}
-  ) as rows`
 }
 
 /** SQL of a change in percent, rounded half up to 6 decimals; null if the old price is 0 or either is missing. */
