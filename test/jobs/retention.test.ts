@@ -80,7 +80,7 @@ t.test('idempotency keys are removed after 24 hours, in all accounts', async (t)
   await select(
     idle.url,
     `update idempotency_keys
-     set created_at = now() - case key when 'old' then interval '1441 minutes' else interval '1439 minutes' end`,
+     set created_at = now() - case when key = 'old' then interval '1441 minutes' else interval '1439 minutes' end`,
   )
   const removed = await select(idle.url, 'select delete_expired_keys()::int as removed')
   t.strictSame(removed, [{ removed: 1 }])
