@@ -51,8 +51,17 @@ export function keyedCellsOf(
   { from, until }: CodeRange,
 ): RawBuilder<unknown> {
   const isInRange = sql`r.code >= ${from} ${until === undefined ? sql`` : sql`and r.code < ${until}`}`
-  if (list.is_calendar) return keyedDays(list, { after: revision - 1, until: revision }, isInRange)
-  // Looks up the changes of each row.
+  return list.is_calendar
+    ? keyedDays(list, { after: revision - 1, until: revision }, isInRange)
+    : cellsOfRows(list, { revision, slices }, isInRange)
+}
+
+/** SQL of the changed cells of rows `r` that meet a condition: looks up the changes of each row. */
+function cellsOfRows(
+  list: PriceList,
+  { revision, slices }: { revision: number; slices: number },
+  isMeant: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   const changes = Array.from({ length: slices }, (_, slice) => slice).flatMap((slice) =>
     ['priced', 'added', 'removed'].map(
       (change) => sql`(
@@ -69,7 +78,7 @@ export function keyedCellsOf(
     select * from (
       select ${revision}::integer as revision, c.change, r.id as row_id, ${keyColumns}, d.dimension, null::date as date,
         ${priceIn('old_prices')} as old, ${priceIn('new_prices')} as new
-      from ${everyRow(list, keyColumns, isInRange)} as r
+      from ${everyRow(list, keyColumns, isMeant)} as r
       cross join lateral (${sql.join(changes, sql` union all `)}) as c
       cross join generate_series(1, ${sql.lit(list.price_dimensions.length)}) as d (dimension)
       where c.place is not null

@@ -31,25 +31,23 @@ const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,
 /** `differentCells` if no row was added or removed: needs a quarter of the lookups. */
 function cellsByRow(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {
   const key = sql`product_id, code, extension_key, extensions`
-  const cells = list.is_calendar
-    ? sql`select row_id, ${key}, dimension, date, ${ends} from ${keyedCells(list, revisions)}
-        group by row_id, ${key}, dimension, date`
-    : endsByRow(list, revisions)
-  const keys = list.is_calendar ? sql`` : joinKeys(list, changes)
+  const { columns, changed, keys } = list.is_calendar
+    ? { columns: sql`row_id, ${key}`, changed: keyedCells(list, revisions), keys: sql`` }
+    : {
+        columns: sql`row_id`,
+        changed: changedCells(list, revisions),
+        keys: joinKeys(list, changes),
+      }
+  // One revision changes a cell once, and grouping a million takes seconds.
+  const cells =
+    revisions.until - revisions.after === 1
+      ? sql`select ${columns}, dimension, date, old as first_old, new as last_new from ${changed}`
+      : sql`select ${columns}, dimension, date, ${ends} from ${changed} group by ${columns}, dimension, date`
   return sql`(
     select row_id as pk, ${key}, dimension, date, first_old as old, last_new as new, true as was, true as is_now
     from (${cells}) as cell ${keys}
     where first_old is distinct from last_new
   ) as cell`
-}
-
-/** SQL of the first old and last new price of each cell of a list without a calendar. */
-function endsByRow(list: PriceList, revisions: Revisions): RawBuilder<unknown> {
-  const changed = changedCells(list, revisions)
-  // One revision changes a cell once, and grouping a million takes seconds.
-  return revisions.until - revisions.after === 1
-    ? sql`select row_id, dimension, date, old as first_old, new as last_new from ${changed}`
-    : sql`select row_id, dimension, date, ${ends} from ${changed} group by row_id, dimension, date`
 }
 
 function cellsByKey(list: PriceList, revisions: Revisions, changes: number): RawBuilder<unknown> {

@@ -197,13 +197,9 @@ function findCells(
 /** The place after a page that was cut at its limit. */
 function placeAfter(shown: FoundCell[], place: Place, codes: CodeRange | undefined): Place {
   const { revision, code } = shown.at(-1) as FoundCell
-  const count = (isRead: (cell: FoundCell) => boolean) => shown.filter(isRead).length
-  if (codes) {
-    const before = code === codes.from ? place.read : 0
-    return { revision, code, read: before + count((cell) => cell.code === code) }
-  }
-  const before = revision === place.revision ? place.read : 0
-  return { revision, read: before + count((cell) => cell.revision === revision) }
+  const isBegun = codes ? code === codes.from : revision === place.revision
+  const read = shown.filter((cell) => (codes ? cell.code === code : cell.revision === revision))
+  return { revision, code: codes && code, read: (isBegun ? place.read : 0) + read.length }
 }
 
 const placeAtEnd = ({ revision }: LastRevision, codes: CodeRange | undefined): Place => ({

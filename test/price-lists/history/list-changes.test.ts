@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -114,11 +114,28 @@ t.test('a revision without changes of prices does not end a reading', async (t) 
   for (const limit of [1, 2, 3]) t.strictSame(await allChanges(shop, id, limit), changes)
 })
 
+/** Expects so many changes of each kind, and the same ones in pages of any size. */
+async function expectPagesAlike(
+  t: Test,
+  shop: TestAccount,
+  id: number,
+  expected: Record<string, number>,
+): Promise<void> {
+  const changes = await allChanges(shop, id, 10_000)
+  const counts = [...Map.groupBy(changes, ({ change }) => change)]
+  t.strictSame(Object.fromEntries(counts.map(([change, { length }]) => [change, length])), expected)
+  for (const limit of [1, 2, 7, 31])
+    t.strictSame(await allChanges(shop, id, limit), changes, `${limit}`)
+  t.strictSame(await allChanges(shop, id, 1, 1000, 3, 15), changes, 'with other limits in turn')
+}
+
 t.test('a large revision is read in pages of any size, each change once', async (t) => {
   const codes = Array.from(
     { length: 40 },
     (_, index) => `${index % 7}${'é'.repeat(index % 3)}${index}`,
   )
+  // A long code makes a long `next`.
+  codes[3] = '😀'.repeat(240)
   const countries = ['UK', 'FR']
   const shop = await aShop(t, service, { codes, countries })
   const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'wholesale'] })
@@ -134,19 +151,7 @@ t.test('a large revision is read in pages of any size, each change once', async 
   await shop.post('/api/v1/prices/bulk_remove_products/', removal)
   await addProducts(shop, 'L', rows.slice(50))
   await setPrices(shop, 'L', priced(3).slice(0, 30))
-  const changes = await allChanges(shop, id, 10_000)
-  const counts = Map.groupBy(changes, ({ change }) => change)
-  t.strictSame(
-    [...counts].map(([change, { length }]) => [change, length]),
-    [
-      ['added', 220],
-      ['priced', 193],
-      ['removed', 120],
-    ],
-  )
-  for (const limit of [1, 2, 7, 31])
-    t.strictSame(await allChanges(shop, id, limit), changes, `${limit}`)
-  t.strictSame(await allChanges(shop, id, 1, 1000, 3, 15), changes, 'with other limits in turn')
+  await expectPagesAlike(t, shop, id, { added: 220, priced: 193, removed: 120 })
 })
 
 t.test('a large revision of a calendar list is read in pages of any size', async (t) => {
@@ -165,18 +170,7 @@ t.test('a large revision of a calendar list is read in pages of any size', async
   })
   await addProducts(shop, 'L', rows.slice(6))
   await setPrices(shop, 'L', priced(2).slice(0, 11))
-  const changes = await allChanges(shop, id, 10_000)
-  const counts = Map.groupBy(changes, ({ change }) => change)
-  t.strictSame(
-    [...counts].map(([change, { length }]) => [change, length]),
-    [
-      ['priced', 59],
-      ['removed', 36],
-    ],
-  )
-  for (const limit of [1, 2, 3])
-    t.strictSame(await allChanges(shop, id, limit), changes, `${limit}`)
-  t.strictSame(await allChanges(shop, id, 1, 1000, 3), changes, 'with other limits in turn')
+  await expectPagesAlike(t, shop, id, { priced: 59, removed: 36 })
 })
 
 /** A list "L" with one row, published as revision 1. */
@@ -251,7 +245,7 @@ t.test(
 
 const placeOf = (text: string) => Buffer.from(text).toString('base64url')
 
-t.test('a place that is missing, ahead, too large, or of another list is refused', async (t) => {
+t.test('a place that is missing, ahead, forged, or of another list is refused', async (t) => {
   const { shop, changes } = await aListOfOne(t)
   const { id } = await aList(shop, { name: 'M' })
   const { next } = (await shop.get(`/api/v1/price_list/${id}/changes/?after=0`)).body
@@ -261,6 +255,7 @@ t.test('a place that is missing, ahead, too large, or of another list is refused
     'after=x',
     `after=${placeOf(`${id}.1.${'9'.repeat(20)}`)}`,
     `after=${placeOf(`${id}.${'9'.repeat(20)}.0`)}`,
+    `after=${placeOf(`${id}.1.0.\0`)}`,
     `after=${next}`,
     'after=1&limit=10001',
     'after=1&wait=31',
