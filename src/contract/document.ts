@@ -87,6 +87,7 @@ export const operations: Operation[] = Object.entries<Document>(contract.paths).
     methods.filter((method) => item[method]).map((method) => readOperation(path, method, item)),
 )
 
+/** The operation with an id of the contract. Throws Error if there is none. */
 export function findOperation(id: string | null): Operation {
   const operation = operations.find((candidate) => candidate.id === id)
   if (!operation) throw new Error(`the contract has no operation ${id}`)

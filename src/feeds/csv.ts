@@ -191,7 +191,7 @@ const faults: Record<string, string> = {
   CSV_QUOTE_NOT_CLOSED: 'has a quote that is never closed',
   INVALID_OPENING_QUOTE: 'has a quote inside a field that does not begin with one',
   CSV_INVALID_CLOSING_QUOTE: 'has something between a closing quote and the next comma',
-  CSV_MAX_RECORD_SIZE: `begins a row of more than ${lineBytesMax} bytes, perhaps by a quote that is never closed`,
+  CSV_MAX_RECORD_SIZE: `begins a row of more than ${lineBytesMax} bytes, perhaps because a quote is never closed`,
 }
 
 function csvFault(error: CsvError, lines: RecordLines): Error {

@@ -39,7 +39,10 @@ function rejectRemovals(list: PriceList, removed: number, { override }: Origin):
   if (errors.length > 0 && override === undefined) throw guardrailViolated(errors, errors.length)
 }
 
-/** Records the rows that the list's next revision adds and removes in its history. Returns their numbers. */
+/**
+ * Records the rows that the list's next revision adds and removes in its history, and has the planner know many added
+ * ones. Returns their numbers.
+ */
 export async function logMoves(
   trx: Trx,
   list: PriceList,

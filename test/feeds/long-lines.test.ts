@@ -58,7 +58,7 @@ for (const [name, [type, file]] of Object.entries(files)) {
 t.test('a quote that is not closed is named, also far from the end of the file', async (t) => {
   const account = await service.newAccount(t)
   const message =
-    'Line 2 begins a row of more than 1048576 bytes, perhaps by a quote that is never closed. Nothing was written.'
+    'Line 2 begins a row of more than 1048576 bytes, perhaps because a quote is never closed. Nothing was written.'
   const file = `${csvHeader}\nT1,"A,UK,1,2,,\n${'T2,A,UK,1,2,,\n'.repeat(100_000)}`
   const { body } = await send(account, 'text/csv', file)
   t.match(body, { type: 'malformed-file', errors: [{ line: 2, message }] })
