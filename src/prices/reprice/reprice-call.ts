@@ -8,7 +8,13 @@ import {
 import type { Schemas } from '../../contract/operation.ts'
 import { RowErrors } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
-import { dayAfter, dayOfWeek, isInCalendar, lastCalendarDay } from '../../price-lists/calendar.ts'
+import {
+  dateOfNumber,
+  dayNumber,
+  dayOfWeek,
+  isInCalendar,
+  lastCalendarDay,
+} from '../../price-lists/calendar.ts'
 import { FormulaError } from '../../price-lists/formula.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
 import { type CompiledFormula, compilePriceFormula } from './compile-formula.ts'
@@ -107,8 +113,8 @@ const daysOfWeek = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 
 function daysOf({ from, to, days_of_week = [...daysOfWeek] }: NonNullable<Input['dates']>) {
   const named = new Set(days_of_week.map((name) => daysOfWeek.indexOf(name)))
-  const days: string[] = []
-  for (let day = from; day <= to; day = dayAfter(day, 1))
-    if (named.has(dayOfWeek(day))) days.push(day)
-  return days
+  const first = dayNumber(from)
+  return Array.from({ length: dayNumber(to) - first + 1 }, (_, index) =>
+    dateOfNumber(first + index),
+  ).filter((day) => named.has(dayOfWeek(day)))
 }

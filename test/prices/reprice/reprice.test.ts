@@ -191,6 +191,17 @@ t.test('dates select days of a calendar list', async (t) => {
   ])
 })
 
+t.test('the days of a call may end with the last date there is', async (t) => {
+  const { shop } = await aPricedShop(t, {
+    is_calendar: true,
+    valid_from: '9999-06-01',
+    valid_to: '9999-12-31',
+  })
+  const { plan } = repricing(t, shop)
+  const call = { dates: { from: '9999-12-30', to: '9999-12-31' } }
+  t.match((await plan('= 1', { ...call, product_filters: { code: ['A'] } })).summary, { rows: 2 })
+})
+
 t.test('dates are required for a calendar list and refused for others', async (t) => {
   const { shop } = await aPricedShop(t, { is_calendar: true })
   await aList(shop, { name: 'plain' })
