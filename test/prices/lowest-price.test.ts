@@ -115,6 +115,33 @@ t.test('what was marked as a mistake does not count', async (t) => {
   t.match(await lowest('2026-03-20', { before: '2026-03-15' }), { price: 10, days_known: 30 })
 })
 
+t.test('a price that a mistaken undo left in force does not count', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const b = { ...a, code: 'B' }
+  await addProducts(shop, 'L', [a, b])
+  for (const price of [20, 5, 10]) await setPrices(shop, 'L', [{ ...a, price }])
+  await setPrices(shop, 'L', [
+    { ...a, price: 5 },
+    { ...b, price: 1 },
+  ])
+  const revert = (body: object) => shop.post(`/api/v1/price_list/${id}/revert/`, body)
+  const lowest = async () => {
+    const { body } = await shop.post('/api/v1/prices/get_prices/', {
+      price_list_name: 'L',
+      include: ['lowest_price'],
+      lowest_price: { before: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10) },
+      payload: [a],
+    })
+    return body[0].lowest_price.price
+  }
+  // The revert of the last two revisions leaves the 5 of the last in force.
+  t.match(await revert({ to_revision: 3, void: true }), { body: { revision: 6 } })
+  t.equal(await lowest(), 5, 'it counts from the undo on')
+  t.match(await revert({ to_revision: 2, void: true }), { body: { revision: 7 } })
+  t.equal(await lowest(), 20, 'the undo was a mistake, too')
+})
+
 t.test('promotions count on their days, as they were defined then', async (t) => {
   const { shop, lowest } = await aListOverTime(t, { '2026-01-01': 10 })
   const promote = (value: number) =>

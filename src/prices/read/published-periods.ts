@@ -1,5 +1,4 @@
-import { type Selectable, sql } from 'kysely'
-import type { ListRevisions } from '../../../generated/database.d.ts'
+import { sql } from 'kysely'
 import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral, readNullable } from '../../database/array-literal.ts'
@@ -16,6 +15,7 @@ import {
   shorterHistory,
   wantedPrices,
 } from './price-histories.ts'
+import { findRevisionsSince, type RevisionsSince } from './revisions-since.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** A price that was set, and when it was in force, in milliseconds. */
@@ -36,7 +36,7 @@ export async function findPeriods(
   from: string,
 ): Promise<Period[][]> {
   if (wanted.length === 0) return []
-  const revisions = await findRevisions(trx, list, await revisionAt(trx, list, from))
+  const revisions = await findRevisionsSince(trx, list, await revisionAt(trx, list, from))
   // The changes since `from` do not show whether a mistake set the price that was in force at `from`.
   const isAtOnce = areReadAtOnce(list, wanted.length) && revisions.oldestMistake === undefined
   const find = isAtOnce ? readStays : walkStays
@@ -46,51 +46,6 @@ export async function findPeriods(
   for (const stay of stays)
     periods[stay.at]?.push(...periodsOf(stay, revisions).filter(({ to }) => to > since))
   return periods
-}
-
-/** The revisions of a list from `first` on. */
-interface Revisions {
-  first: number
-  /** In milliseconds. Earlier revisions count as the first. */
-  momentOf: (revision: number) => number
-  /** Each revision that was marked as a mistake, with the one that undid it. */
-  undoneBy: Map<number, number>
-  /** The oldest of them, if it is not after the first. */
-  oldestMistake: number | undefined
-}
-
-async function findRevisions(trx: Trx, list: PriceList, first: number): Promise<Revisions> {
-  const { rows } = await sql<StoredRevision>`
-    select revision, extract(epoch from at) * 1000 as at, voided, reverts_from, reverts_to from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id}
-      and revision >= ${list.oldest_revision} and (revision >= ${first} or voided or reverts_from is not null)
-    order by revision`.execute(trx)
-  const moments = new Map(rows.map(({ revision, at }) => [revision, at]))
-  const begin = Math.max(moments.get(first) ?? 0, list.oldest_at?.getTime() ?? 0)
-  const reverts = rows.filter(({ reverts_from }) => reverts_from !== null)
-  const mistakes = rows.filter(({ voided }) => voided)
-  const undoneBy = new Map(mistakes.map(({ revision }) => [revision, undoOf(revision, reverts)]))
-  const oldest = Math.min(...undoneBy.keys())
-  return {
-    first,
-    momentOf: (revision) => (revision <= first ? begin : (moments.get(revision) ?? begin)),
-    undoneBy,
-    oldestMistake: oldest <= first ? oldest : undefined,
-  }
-}
-
-type StoredRevision = Pick<
-  Selectable<ListRevisions>,
-  'revision' | 'voided' | 'reverts_from' | 'reverts_to'
-> & { at: number }
-
-/** The first revision that undid another one. */
-function undoOf(revision: number, reverts: StoredRevision[]): number {
-  const undo = reverts.find(
-    ({ reverts_from: from, reverts_to: to }) =>
-      from !== null && to !== null && from <= revision && revision <= to,
-  )
-  return undo?.revision ?? Number.POSITIVE_INFINITY
 }
 
 /** A row's stay in a list, up to the last price's `ended`, which is null if the row is still there. */
@@ -137,7 +92,7 @@ async function readStays(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  { first }: Revisions,
+  { first }: RevisionsSince,
 ): Promise<Stay[]> {
   const { rows } = await sql<Arrays>`
     with wanted as materialized (${wantedPrices(list, wanted)}),
@@ -164,7 +119,7 @@ async function walkStays(
   trx: Trx,
   list: PriceList,
   wanted: WantedRow[],
-  { first, oldestMistake }: Revisions,
+  { first, oldestMistake }: RevisionsSince,
 ): Promise<Stay[]> {
   const oldest = oldestMistake === undefined ? first : oldestMistake - 1
   const slices = await findSlices(trx, list, oldest)
@@ -234,7 +189,7 @@ function addFormer({ added, prices }: Stay, ended: number, price: number | null)
 }
 
 /** A price that a mistake set counts from its undo on, if that left it in force. */
-function periodsOf({ since, prices }: Stay, { momentOf, undoneBy }: Revisions): Period[] {
+function periodsOf({ since, prices }: Stay, { momentOf, undoneBy }: RevisionsSince): Period[] {
   const periods: Period[] = []
   let began = since
   for (const [index, { price, ended }] of prices.entries()) {

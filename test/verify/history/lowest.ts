@@ -45,14 +45,15 @@ function periodsOf(
 ): Period[] {
   const at = (revision: number | null) =>
     revision === null ? Number.POSITIVE_INFINITY : Date.parse(moments.get(revision) ?? '')
+  // What a mistake set counts from its undo on, if that left it in force; so does what an undo left that was a mistake.
+  const begin = (revision: number): number => {
+    if (!model.voided.has(revision)) return at(revision)
+    return Math.min(Number.POSITIVE_INFINITY, ...(model.undoneBy.get(revision) ?? []).map(begin))
+  }
   return model
     .history(code, price_dimension)
     .filter(({ isSet }) => isSet)
-    .map(({ price, from, to }) => {
-      // What a mistake set counts from its undo on, if that left it in force.
-      const counts = model.voided.has(from) ? (model.undoneBy.get(from) ?? null) : from
-      return { price, from: at(counts), to: at(to) }
-    })
+    .map(({ price, from, to }) => ({ price, from: begin(from), to: at(to) }))
     .filter(({ from, to }) => from < to)
 }
 

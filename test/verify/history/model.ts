@@ -64,8 +64,8 @@ export class PriceListModel {
   readonly states: Rows[] = [new Map()]
   /** Revisions that were marked as mistakes. */
   readonly voided = new Set<number>()
-  /** By revision: the first that undid it. */
-  readonly undoneBy = new Map<number, number>()
+  /** By revision: those that undid it. */
+  readonly undoneBy = new Map<number, number[]>()
   /** The codes of active products. */
   readonly active: Set<string>
 

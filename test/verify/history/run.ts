@@ -127,7 +127,7 @@ function noteUndone(given: Write): void {
   const until = given.until === 'newest' ? model.revision : given.until
   for (let revision = given.after + 1; revision <= until; revision++) {
     if (given.isVoid) model.voided.add(revision)
-    if (!model.undoneBy.has(revision)) model.undoneBy.set(revision, model.revision + 1)
+    model.undoneBy.set(revision, [...(model.undoneBy.get(revision) ?? []), model.revision + 1])
   }
 }
 
