@@ -56,7 +56,7 @@ async function lockCatalog(trx: Trx, account: number): Promise<void> {
 }
 
 async function rejectProducts(trx: Trx, account: number): Promise<void> {
-  if (!(await hasRows(trx, 'products', { account_id: account }))) return
+  if (!(await hasRows(trx, 'products', account))) return
   const detail =
     'There are products: only attributes and costs can be appended, after those that are there. Nothing was written.'
   throw new Problem('schema-in-use', detail)

@@ -10,7 +10,7 @@ import {
   insertRows,
   selectedRows,
 } from '../database/input-rows.ts'
-import { analyzeUpserted } from '../database/planner.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   type StagedRows,
@@ -55,7 +55,11 @@ export const upsertProducts: Upsert<'upsertProducts'> = async (trx, { account })
       return upsertKeys(trx, upsertFrom(account, columns, input), sql`true`)
     },
     answer: async (written: UpsertedRows[], payload) => {
-      await analyzeUpserted(trx, 'product_attributes', account, payload.keys().length)
+      await analyzeLoaded(trx, {
+        table: 'product_attributes',
+        owner: account,
+        rows: payload.keys().length,
+      })
       return {
         created: await idsInPayloadOrder(
           written.map(({ created }) => created),
@@ -80,7 +84,7 @@ async function writeProducts(
     await mergeAttributes(trx, account, columns, selectedRows(attributesByCode))
   // Every row is written, so the number of unchanged ones is unknown.
   const { created, updated } = await upsertStaged(staged, upsertFrom(account, columns, input))
-  await analyzeUpserted(trx, 'product_attributes', account, created + updated)
+  await analyzeLoaded(trx, { table: 'product_attributes', owner: account, rows: created + updated })
   return { created, updated }
 }
 

@@ -28,8 +28,7 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
     // Serializes schema changes and keeps the columns from changing; product loads continue.
     await lockAccount(trx, account)
     const present = await lockCompetitorSchema(trx, account, 'for update')
-    const isInUse =
-      present !== undefined && (await hasRows(trx, 'competitor_prices', { account_id: account }))
+    const isInUse = present !== undefined && (await hasRows(trx, 'competitor_prices', account))
     if (isInUse && isSame(present, body)) return describeSchema(trx, account, present)
     const schema = readSchema(body, await findColumns(trx, account))
     if (isInUse) {

@@ -8,51 +8,44 @@ import type { Trx } from './pool.ts'
 export async function hasRows(
   trx: Trx,
   table: 'products' | 'competitor_prices',
-  { account_id }: { account_id: number },
+  account: number,
 ): Promise<boolean> {
   const { rows } = await sql`
-    select id from ${sql.table(table)} where account_id = ${account_id} order by id limit 1`.execute(
+    select id from ${sql.table(table)} where account_id = ${account} order by id limit 1`.execute(
     trx,
   )
   return rows.length > 0
 }
 
-export type UpsertedTable = 'products' | 'sales' | 'competitor_prices' | 'agreements'
+/** The tables that are loaded, and the column that tells whose rows a load brought. */
+const ownerColumns = {
+  products: 'account_id',
+  product_attributes: 'account_id',
+  sales: 'account_id',
+  competitor_prices: 'account_id',
+  agreements: 'account_id',
+  price_list_rows: 'price_list_id',
+  calendar_months: 'price_list_id',
+  removed_rows: 'price_list_id',
+  plan_rows: 'plan_id',
+} as const
 
-/** How many rows of an account, a price list or a plan were loaded into a table. */
-export interface Load {
-  table:
-    | UpsertedTable
-    | 'product_attributes'
-    | 'price_list_rows'
-    | 'calendar_months'
-    | 'removed_rows'
-    | 'plan_rows'
-  column: 'account_id' | 'price_list_id' | 'plan_id'
-  value: number
-  rows: number
-}
+export type UpsertedTable = 'products' | 'sales' | 'competitor_prices' | 'agreements'
 
 /** Fewer rows are left to autovacuum. */
 const analyzedMin = 100
 
 /**
- * Analyzes a table if the planner cannot know the loaded rows; costs next to nothing otherwise. Without this the
- * planner assumes none, and compares each with all rows of another table, for minutes.
+ * Analyzes a table if the planner cannot know the rows that an account, a price list or a plan (`owner`) got; costs
+ * next to nothing otherwise. Without this the planner assumes none, and compares each with all rows of another table,
+ * for minutes.
  */
-export async function analyzeLoaded(trx: Trx, { table, column, value, rows }: Load): Promise<void> {
-  if (rows < analyzedMin) return
-  await sql`select analyze_loaded(${table}, ${column}, ${value}, ${rows})`.execute(trx)
-}
-
-/** `analyzeLoaded` for the rows of an account. */
-export function analyzeUpserted(
+export async function analyzeLoaded(
   trx: Trx,
-  table: UpsertedTable | 'product_attributes',
-  account: number,
-  rows: number,
+  { table, owner, rows }: { table: keyof typeof ownerColumns; owner: number; rows: number },
 ): Promise<void> {
-  return analyzeLoaded(trx, { table, column: 'account_id', value: account, rows })
+  if (rows < analyzedMin) return
+  await sql`select analyze_loaded(${table}, ${ownerColumns[table]}, ${owner}, ${rows})`.execute(trx)
 }
 
 /** Enough memory for a sort or a hash of a hundred thousand rows or more. */

@@ -6,7 +6,7 @@ import { bodyCheck } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { readFile } from '../jobs/file-pieces.ts'
-import { endLoaded, type LoadedFile, setFinished } from '../jobs/job-row.ts'
+import { endDone, type Outcome, setFinished } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
@@ -57,16 +57,16 @@ async function loadFile(
       job: job.id,
       origin: job.origin,
     })
-    await endLoaded(trx, await lockCurrent(trx, attempt), loadedOf(done, progress.rows))
+    await endDone(trx, await lockCurrent(trx, attempt), outcomeOf(done, progress.rows))
   })
   onLoaded?.({ operation: operation.id, rows: progress.rows })
 }
 
 /** A plan is reported by its id; a job starts no other job. */
-function loadedOf(
+function outcomeOf(
   done: FeedDone | Answer<Schemas['JobInfo'] | Schemas['Plan']>,
   rows: number,
-): LoadedFile {
+): Outcome {
   if (done instanceof Answer) return { result: { plan_id: done.body.id }, rows }
   return { ...done, rows }
 }

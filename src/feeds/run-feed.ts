@@ -20,7 +20,7 @@ import {
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import { ValueFault } from '../contract/value-faults.ts'
 import { copyField } from '../database/copy.ts'
-import { analyzeUpserted } from '../database/planner.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import {
   allStaged,
@@ -105,7 +105,7 @@ export async function runFeed(
   })
   if (counts instanceof Answer) return counts
   const { rows } = run.progress
-  if (feed.table) await analyzeUpserted(trx, feed.table, run.account, rows)
+  if (feed.table) await analyzeLoaded(trx, { table: feed.table, owner: run.account, rows })
   const { revision, ...result } = counts
   return { result: { rows, ...result }, revision }
 }

@@ -3,7 +3,7 @@ import type { OpenUpsert, Upsert } from '../contract/feed.ts'
 import type { Handler, OperationId, RowSlices } from '../contract/operation.ts'
 import { SliceErrors } from '../contract/staged-faults.ts'
 import { insertRows } from '../database/input-rows.ts'
-import { analyzeUpserted } from '../database/planner.ts'
+import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { shareTable, tryTakeTable } from '../database/table-lock.ts'
 
@@ -28,7 +28,7 @@ export function upsertRows<Id extends OperationId>(open: Upsert<Id>): Handler<Id
       const written = isAlone
         ? await writeAsRead(trx, upsert, rows)
         : await writeSorted(trx, account, upsert, rows, byKey)
-      await analyzeUpserted(trx, table, account, byKey.keys().length)
+      await analyzeLoaded(trx, { table, owner: account, rows: byKey.keys().length })
       return upsert.answer(written, byKey)
     })
 }

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Jobs } from '../../generated/database.d.ts'
 import type { Origin } from '../contract/operation.ts'
 import type { Database, Trx } from '../database/pool.ts'
@@ -55,19 +55,6 @@ export function inAttempt<T>(
   return inAccount(attempt.db, attempt.account, async (trx) =>
     work(trx, await lockCurrent(trx, attempt)),
   )
-}
-
-/**
- * Runs a whole job in one transaction. `work` must lock the job (`lockCurrent`) only at its end: until then the job can
- * be read, cancelled and taken over.
- */
-export function inOneTransaction<T>(attempt: Attempt, work: (trx: Trx) => Promise<T>): Promise<T> {
-  attempt.signal.throwIfAborted()
-  return inAccount(attempt.db, attempt.account, async (trx) => {
-    // Enough for the statement that writes the most.
-    await sql`set local statement_timeout = '1h'`.execute(trx)
-    return work(trx)
-  })
 }
 
 /** Locks the job until the transaction ends. Throws AttemptLost if it has ended or a later attempt has begun. */

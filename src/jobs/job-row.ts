@@ -56,24 +56,21 @@ export async function countFault(trx: Trx, job: CurrentJob): Promise<number> {
   return faults
 }
 
-/** The outcome of loading a job's file. */
-export interface LoadedFile {
-  result: object
-  rows: number
+/** The outcome of a job. */
+export interface Outcome {
+  /** Left out if it is stored already. */
+  result?: object
+  /** Of its file, if it has one. */
+  rows?: number
+  /** Of its list. */
   revision?: number | undefined
 }
 
-/** Ends a job that has loaded its file, and deletes the file. */
-export async function endLoaded(trx: Trx, job: CurrentJob, loaded: LoadedFile): Promise<void> {
-  await endDone(trx, job, loaded)
-  await deleteFile(trx, job)
-}
-
-/** Ends a job as done. `revision` is the revision of its list; without a `result`, it is stored already. */
+/** Ends a job as done, and deletes its file. */
 export async function endDone(
   trx: Trx,
   job: CurrentJob,
-  { result, rows, revision }: Partial<LoadedFile>,
+  { result, rows, revision }: Outcome,
 ): Promise<void> {
   await updateJob(trx, job)
     .set({
@@ -86,6 +83,7 @@ export async function endDone(
       revision: revision ?? null,
     })
     .execute()
+  await deleteFile(trx, job)
 }
 
 /** Ends a job whose changes were undone. `errorCount` counts all bad rows' errors, including those not in `errors`. */

@@ -5,6 +5,7 @@ import type { Schemas } from '../contract/operation.ts'
 import { Problem, problemTypes } from '../contract/problem.ts'
 import { isUnavailable, sqlStateOf } from '../database/errors.ts'
 import type { Database, Trx } from '../database/pool.ts'
+import { inAccount } from '../database/tenant-transaction.ts'
 import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
 import {
   type Attempt,
@@ -12,10 +13,11 @@ import {
   type CurrentJob,
   inAttempt,
   type JobRow,
+  lockCurrent,
   startAttempt,
 } from './attempt.ts'
 import type { JobKind } from './enqueue.ts'
-import { countFault, endUndone } from './job-row.ts'
+import { countFault, endDone, endUndone, type Outcome } from './job-row.ts'
 import { retryDelaySeconds } from './queue.ts'
 
 /** The job has ended as failed because of its input. */
@@ -42,6 +44,23 @@ export const refusable =
       throw new JobRefused(error.type)
     }
   }
+
+/**
+ * Runs a whole job in one transaction, and ends it as done. It is locked only then: until then it can be read,
+ * cancelled and taken over. Throws AttemptLost.
+ */
+export function inOneTransaction(
+  attempt: Attempt,
+  work: (trx: Trx) => Promise<Outcome>,
+): Promise<void> {
+  attempt.signal.throwIfAborted()
+  return inAccount(attempt.db, attempt.account, async (trx) => {
+    // Enough for the statement that writes the most.
+    await sql`set local statement_timeout = '1h'`.execute(trx)
+    const outcome = await work(trx)
+    await endDone(trx, await lockCurrent(trx, attempt), outcome)
+  })
+}
 
 function endRefused(
   attempt: Attempt,

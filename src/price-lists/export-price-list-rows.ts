@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { columnEntries } from '../catalog/column-value.ts'
 import type { Columns } from '../catalog/columns.ts'
 import type { Export, OpenExport } from '../contract/export.ts'
 import type { OperationRequest } from '../contract/operation.ts'
@@ -8,16 +7,10 @@ import { isInCalendar } from './calendar.ts'
 import { revisionHeader } from './history/record-revision.ts'
 import { attributesOfRow, joinProducts, pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
-import {
-  type Cell,
-  type Position,
-  positionColumns,
-  positionReader,
-  withPositions,
-} from './position-fields.ts'
+import { type Cell, positionColumns, positionReader, withPositions } from './position-fields.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 import { type OrderedListRows, orderedRows, type SelectedRows } from './row-order.ts'
-import { type ShownRows, shownRows } from './shown-rows.ts'
+import { type ListedRow, rowKey, type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
  * Exports the rows of a list, by id or in the requested order: one line per price or dynamic attribute of the published
@@ -41,11 +34,11 @@ async function linesOf(trx: Trx, shown: ShownRows, query: Query): Promise<OpenEx
   const key = keyColumns(columns)
   const ordered = await orderedRows(trx, shown, query)
   if (shown.version === 'draft') {
-    const rows = selectRows(shown, sql`'{}'::numeric[]`)
+    const rows = selected(shown, { prices: sql`'{}'::numeric[]` })
     return {
       columns: key,
       query: ordered.inOrder(rows),
-      rowsOf: (row: Row) => [keyOf(row, columns)],
+      rowsOf: (row: ListedRow) => [rowKey(row, columns)],
     }
   }
   if (query.lines === 'dynamic_attributes') return attributeLines(shown, ordered)
@@ -61,7 +54,7 @@ async function linesOf(trx: Trx, shown: ShownRows, query: Query): Promise<OpenEx
     ],
     query: isWhole
       ? ordered.inOrder(selectMonths(shown), 'dimension', 'month')
-      : ordered.inOrder(selectRows(shown, pricesOf(list, shown.rows, shown.date))),
+      : ordered.inOrder(selected(shown, { prices: pricesOf(list, shown.rows, shown.date) })),
     ...(read && { complete: (rows: Month[]) => withPositions(rows, cellsOf, read) }),
     rowsOf: (row: Month) =>
       cellsOf(row).map((cell, place) => ({ ...line(row, cell), ...row.positions?.[place] })),
@@ -71,30 +64,16 @@ async function linesOf(trx: Trx, shown: ShownRows, query: Query): Promise<OpenEx
 /** Costs have no history, so past prices have no margin. */
 const marginOf = ({ version }: ShownRows): string[] => (version === 'past' ? [] : ['margin'])
 
-interface Row {
-  id: number
-  product_id: number
-  code: string
-  extensions: string[]
-  costs: (number | null)[]
-  prices: (number | null)[] | null
-  attributes?: (string | null)[] | null
-  positions?: Position[]
-}
-
 /** The prices of a month; `month` is null for a row without prices. */
-interface Month extends Row {
+interface Month extends ListedRow {
+  prices: (number | null)[] | null
   dimension: number | null
   month: string | null
 }
 
-interface AttributeOfRow extends Row {
+interface AttributeOfRow extends ListedRow {
   name: string
   value: unknown
-}
-
-function selectRows(shown: ShownRows, prices: RawBuilder<unknown>): SelectedRows {
-  return selected(shown, { prices })
 }
 
 /** SQL with a row for each month that has prices, and one for each row without any. */
@@ -118,7 +97,7 @@ function attributeLines(shown: ShownRows, { inOrder }: OrderedListRows): OpenExp
     rowsOf: (row) => {
       const { name, value, ...rest } = row as AttributeOfRow
       const attribute = { dynamic_attribute_name: name, dynamic_attribute_value: value }
-      return [{ ...keyOf(rest, columns), ...attribute }]
+      return [{ ...rowKey(rest, columns), ...attribute }]
     },
   }
 }
@@ -152,11 +131,6 @@ function keyColumns({ extensions }: Columns): string[] {
   return ['pk', 'extended_catalog_id', 'code', ...extensions.map(({ name }) => name)]
 }
 
-function keyOf({ id, product_id, code, extensions }: Row, columns: Columns): object {
-  const named = Object.fromEntries(columnEntries(columns.extensions, extensions))
-  return { pk: id, extended_catalog_id: product_id, code, ...named }
-}
-
 type CellsOf = (row: Month) => Cell[]
 
 const dimensionsOf =
@@ -178,8 +152,8 @@ function daysOf({ valid_from }: PriceList): CellsOf {
 
 function lineWriter({ list, version, columns }: ShownRows) {
   const margin = parseMarginFormula(list.margin_formula, columns.costs)
-  return (row: Row, { index, date, price }: Cell): object => ({
-    ...keyOf(row, columns),
+  return (row: ListedRow, { index, date, price }: Cell): object => ({
+    ...rowKey(row, columns),
     price_dimension: list.price_dimensions[index],
     ...(date !== undefined && { date }),
     price: price ?? 0,

@@ -1,8 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { columnEntries } from '../catalog/column-value.ts'
-import type { Columns } from '../catalog/columns.ts'
 import { readOrderedPage } from '../contract/list-order.ts'
-import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Answer, type Handler } from '../contract/operation.ts'
 import { onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
@@ -12,7 +10,7 @@ import { parseMarginFormula } from './margin-formula.ts'
 import { type Position, positionReader, withPositions } from './position-fields.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 import { orderedRows } from './row-order.ts'
-import { type RowsQuery, type ShownRows, shownRows } from './shown-rows.ts'
+import { type ListedRow, type RowsQuery, rowKey, type ShownRows, shownRows } from './shown-rows.ts'
 
 /**
  * One page of a list's rows. Published rows have prices, margins and dynamic attributes, past rows only prices, draft
@@ -32,7 +30,7 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
     const show = shown.version === 'draft' ? () => ({}) : publishedFields(shown)
     const positioned = await addPositions(trx, shown, rows)
     const results = await mapCooperatively(positioned, (row) => ({
-      ...keyFields(row, columns),
+      ...rowKey(row, columns),
       ...show(row),
     }))
     return new Answer({ count, results }, revisionHeader(shown.revision))
@@ -50,17 +48,10 @@ async function addPositions(
   return withPositions(rows, cellsOf, read)
 }
 
-interface StoredRow {
-  id: number
-  product_id: number
-  code: string
-  extensions: string[]
+interface StoredRow extends ListedRow {
   /** null where none was set. */
   prices: (number | null)[]
   dynamic_attributes: Record<string, unknown> | null
-  costs: (number | null)[]
-  attributes?: (string | null)[] | null
-  positions?: Position[]
 }
 
 /** Count and rows come from the same publication. */
@@ -84,15 +75,6 @@ async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
 /** SQL of the stored number of published rows: counting them would take as long as sorting them. */
 function rowCount({ account_id, id }: PriceList): RawBuilder<number> {
   return sql`(select row_count from price_lists where account_id = ${account_id} and id = ${id})`
-}
-
-function keyFields(row: StoredRow, columns: Columns): Schemas['PriceListRow'] {
-  return {
-    pk: row.id,
-    extended_catalog_id: row.product_id,
-    code: row.code,
-    ...Object.fromEntries(columnEntries(columns.extensions, row.extensions)),
-  }
 }
 
 function publishedFields({ list, columns, version }: ShownRows): (row: StoredRow) => object {

@@ -38,8 +38,7 @@ export async function archiveRemovedChunk(
   const chunk = await findChunk(trx, removed, chunkRows)
   if (chunk) {
     await archiveRows(trx, list, chunk.ids)
-    const load = { column: 'price_list_id', value: list.id, rows: chunk.rows } as const
-    await analyzeLoaded(trx, { table: 'removed_rows', ...load })
+    await analyzeLoaded(trx, { table: 'removed_rows', owner: list.id, rows: chunk.rows })
   }
   return chunk !== undefined
 }
@@ -109,8 +108,7 @@ async function analyzeList(trx: Trx, account: number, id: number): Promise<void>
     select count(*) as count from (
       select from price_list_rows where account_id = ${account} and price_list_id = ${id} limit ${countedMax}
     ) as r`.execute(trx)
-  const load = { column: 'price_list_id', value: id, rows: rows[0]?.count ?? 0 } as const
-  await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
+  await analyzeLoaded(trx, { table: 'price_list_rows', owner: id, rows: rows[0]?.count ?? 0 })
 }
 
 /** Tables of a list's history, and the months of rows removed from it. */

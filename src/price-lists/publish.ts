@@ -67,10 +67,8 @@ export async function logMoves(
     ) as gone`,
   })
   if (list.is_calendar && removed > 0) await logMonths(trx, list, isGone)
-  if (added > knownAtOnceMin) {
-    const load = { column: 'price_list_id', value: list.id, rows: added } as const
-    await analyzeLoaded(trx, { table: 'price_list_rows', ...load })
-  }
+  if (added > knownAtOnceMin)
+    await analyzeLoaded(trx, { table: 'price_list_rows', owner: list.id, rows: added })
   return { added, removed }
 }
 

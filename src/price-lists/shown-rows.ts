@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
+import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { findProducts, type ProductSearch } from '../catalog/product-search.ts'
+import type { Schemas } from '../contract/operation.ts'
 import type { PageQuery } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
@@ -8,7 +10,7 @@ import { horizonDays, isInCalendar, lastCalendarDay } from './calendar.ts'
 import { findMoment } from './history/moments.ts'
 import { rowsAsOf } from './history/past-rows.ts'
 import { type ListRows, publishedRows } from './list-rows.ts'
-import { type PositionFields, positionFields } from './position-fields.ts'
+import { type Position, type PositionFields, positionFields } from './position-fields.ts'
 import type { PriceList } from './queries.ts'
 
 /** The rows of a list that a request selects. */
@@ -25,6 +27,25 @@ export interface ShownRows {
   /** The position fields, if any are requested. */
   position?: PositionFields
 }
+
+/** A row as it is read, whatever else a request shows of it. */
+export interface ListedRow {
+  id: number
+  product_id: number
+  code: string
+  extensions: string[]
+  costs: (number | null)[]
+  attributes?: (string | null)[] | null
+  positions?: Position[]
+}
+
+/** The fields that tell which row it is. */
+export const rowKey = (row: ListedRow, { extensions }: Columns): Schemas['PriceListRow'] => ({
+  pk: row.id,
+  extended_catalog_id: row.product_id,
+  code: row.code,
+  ...Object.fromEntries(columnEntries(extensions, row.extensions)),
+})
 
 export interface RowsQuery extends ProductSearch, PageQuery {
   include?: string

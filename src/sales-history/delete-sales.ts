@@ -1,15 +1,8 @@
 import { sql } from 'kysely'
-import { distinctKeys } from '../contract/duplicates.ts'
-import type { Handler } from '../contract/operation.ts'
-import { arrayLiteral } from '../database/array-literal.ts'
-import { deleteInOrder } from '../database/delete-rows.ts'
+import { deletion } from '../contract/deletion.ts'
 
-/** Deletes sales by transaction id. Returns how many were deleted and how many were absent. */
-export const deleteSales: Handler<'deleteSales'> = ({ account, body, errors, inAccount }) =>
-  inAccount(async (trx) => {
-    const keys = await distinctKeys(body, errors)
-    const which = sql`transaction_id = any(${arrayLiteral(keys)}::text[])`
-    const of = { table: 'sales', account, key: 'transaction_id' } as const
-    const deleted = await deleteInOrder(trx, of, which)
-    return { deleted, absent: keys.length - deleted }
-  })
+/** Deletes sales by transaction id. */
+export const deleteSales = deletion(
+  { table: 'sales', lockedBy: 'transaction_id' },
+  (ids) => sql`transaction_id = any(${ids}::text[])`,
+)

@@ -352,14 +352,13 @@ t.test('many rows of get_prices are not compared with each row of the list', asy
 
 t.test('whether there are rows is found by an index', async (t) => {
   const db = openReadingDatabase(t, service, { connectionsMax: 1 })
-  const account = { account_id: shop.id }
   // The connection asks its server a question of its own when it is new.
-  await inAccount(db, shop.id, (trx) => hasRows(trx, 'products', account))
+  await inAccount(db, shop.id, (trx) => hasRows(trx, 'products', shop.id))
   const statements = await statementsOf(() =>
     inAccount(db, shop.id, async (trx) => {
-      t.ok(await hasRows(trx, 'products', account))
-      t.ok(await hasRows(trx, 'competitor_prices', account))
-      t.notOk(await hasRows(trx, 'products', { account_id: 0 }))
+      t.ok(await hasRows(trx, 'products', shop.id))
+      t.ok(await hasRows(trx, 'competitor_prices', shop.id))
+      t.notOk(await hasRows(trx, 'products', 0))
     }),
   )
   t.equal(statements.length, 3)

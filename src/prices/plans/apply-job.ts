@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { type Problem, problemBody } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
-import { type Attempt, inOneTransaction, type JobRow, lockCurrent } from '../../jobs/attempt.ts'
-import { endDone } from '../../jobs/job-row.ts'
-import { type RunJob, refusable } from '../../jobs/run-job.ts'
+import type { JobRow } from '../../jobs/attempt.ts'
+import type { Outcome } from '../../jobs/job-row.ts'
+import { inOneTransaction, type RunJob, refusable } from '../../jobs/run-job.ts'
 import { rejectEnded } from '../../plans/queries.ts'
 import { apply, lockPlanWithList } from './apply-plan.ts'
 
@@ -16,19 +16,19 @@ interface AppliedPlan {
 
 /** Applies a plan in one transaction. If the job is refused or cancelled, the plan is open again. */
 export const runApplyPlan: RunJob = refusable(
-  (attempt, job) => inOneTransaction(attempt, (trx) => applyInJob(trx, attempt, job)),
+  (attempt, job) => inOneTransaction(attempt, (trx) => applyInJob(trx, job)),
   failScheduled,
 )
 
 const callOf = ({ query }: JobRow) => query as unknown as AppliedPlan
 
-async function applyInJob(trx: Trx, attempt: Attempt, job: JobRow): Promise<void> {
+async function applyInJob(trx: Trx, job: JobRow): Promise<Outcome> {
   const { plan_id, skip } = callOf(job)
   const plan = await lockPlanWithList(trx, job.account_id, plan_id)
   rejectEnded(plan, ['scheduled'])
   const { origin, id } = job
   const { jobResult, revision } = await apply(trx, plan, { skip, origin, job: id })
-  await endDone(trx, await lockCurrent(trx, attempt), { result: jobResult, revision })
+  return { result: jobResult, revision }
 }
 
 /** Ends a refused plan as failed if it was scheduled: nobody waits to apply it in another way. */

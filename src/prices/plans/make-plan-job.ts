@@ -1,9 +1,8 @@
 import { findColumns } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
-import { inOneTransaction, lockCurrent, type RunningJob } from '../../jobs/attempt.ts'
-import { endDone } from '../../jobs/job-row.ts'
-import { type RunJob, refusable } from '../../jobs/run-job.ts'
+import type { RunningJob } from '../../jobs/attempt.ts'
+import { inOneTransaction, type RunJob, refusable } from '../../jobs/run-job.ts'
 import { lockListOf } from '../../price-lists/queries.ts'
 import { planReprice } from '../reprice/plan-reprice.ts'
 import { readCall } from '../reprice/reprice-call.ts'
@@ -15,7 +14,7 @@ import { planSync } from './plan-moves.ts'
 export const runMakePlan: RunJob = refusable((attempt, job) =>
   inOneTransaction(attempt, async (trx) => {
     const { body } = await makePlan(trx, job, job.query as unknown as LargeCall)
-    await endDone(trx, await lockCurrent(trx, attempt), { result: { plan_id: body.id } })
+    return { result: { plan_id: body.id } }
   }),
 )
 

@@ -31,8 +31,7 @@ export async function makePlan(
   const made = { operation, list, origin, ...(call && { call }) }
   const planId = await insertPlan(trx, list.account_id, made)
   const summary = await storeRows(trx, planId, plan, rows)
-  const load = { column: 'plan_id', value: planId, rows: summary.rows ?? 0 } as const
-  await analyzeLoaded(trx, { table: 'plan_rows', ...load })
+  await analyzeLoaded(trx, { table: 'plan_rows', owner: planId, rows: summary.rows ?? 0 })
   const violations = await countViolations(trx, planId, list, summary.removed ?? 0)
   return answerPlan(trx, list.account_id, planId, { summary, violations })
 }

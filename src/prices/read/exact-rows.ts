@@ -10,7 +10,7 @@ import type { PriceList } from '../../price-lists/queries.ts'
 import { columnsOf, keyColumns, selectOfPast, selects } from './exact-selects.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { HeldRows, RowTexts } from './price-rows.ts'
-import { type Pricing, rejectChanged, shownRevision } from './pricing.ts'
+import { currentRevision, type Pricing } from './pricing.ts'
 import { isExact, readWantedRows, type WantedRow } from './wanted-rows.ts'
 
 /** Keys per statement: while PostgreSQL looks them up, the next ones are checked and the previous ones are written. */
@@ -35,9 +35,9 @@ export async function readExactRows(
     const wanted = readWantedRows(slice, pricing.list, pricing.columns, errors)
     if (errors.count > 0 || !wanted.every(isExact)) return endOf(pieces)
     const find = pricing.moment ? findPastRows : findPresentRows
-    const piece = find(run, pricing, wanted).then(({ found, version }) => {
+    const piece = find(run, pricing, wanted).then(({ found, revision: shown }) => {
       count += found.length
-      revision = shownRevision({ pricing, listVersion: version })
+      revision = shown
       return held.write(wanted, found)
     })
     // Its failure is seen below, where all pieces are awaited.
@@ -68,12 +68,12 @@ export const selectIn =
     )
   }
 
-/** Finds the rows with these keys, in their order, and the version of the list. Throws PricingChanged. */
+/** Finds the rows with these keys, in their order, and the revision shown. Throws PricingChanged. */
 type FindRows = (
   run: RunSelect,
   pricing: Pricing,
   wanted: WantedRow[],
-) => Promise<{ found: MatchingRow[]; version: number }>
+) => Promise<{ found: MatchingRow[]; revision: number }>
 
 const findPresentRows: FindRows = async (run, pricing, wanted) => {
   const { list } = pricing
@@ -107,15 +107,15 @@ function readFound(
   wanted: WantedRow[],
   row: TextRow | undefined,
   read: (text: string | null) => Found,
-): { found: MatchingRow[]; version: number } {
+): { found: MatchingRow[]; revision: number } {
   const [ids = null, products = null, prices = null, settings, version] = row ?? []
-  rejectChanged(pricing, { settings: Number(settings), list: Number(version) })
+  const revision = currentRevision(pricing, { settings: Number(settings), list: Number(version) })
   const found = foundRows(pricing.list, wanted, {
     ids: read(ids),
     products: read(products),
     prices: read(prices),
   })
-  return { found, version: Number(version) }
+  return { found, revision }
 }
 
 /** A number for each wanted row; null if the list lacks the row or, for prices, if none was set. */

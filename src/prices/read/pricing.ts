@@ -116,17 +116,6 @@ export interface Pricing {
   promotions: PromotionRules
 }
 
-/** The revision that a read shows; `listVersion` is the current one. */
-export function shownRevision({
-  pricing,
-  listVersion,
-}: {
-  pricing: Pricing
-  listVersion: number | null
-}): number {
-  return pricing.moment?.revision ?? listVersion ?? 0
-}
-
 /** The headers of a read: the revision that it shows, and whether the list is valid today. */
 export const shownHeaders = ({ list }: Pricing, revision: number) => ({
   ...revisionHeader(revision),
@@ -202,17 +191,16 @@ export function versionColumns(
     (select version from price_lists where account_id = ${account_id} and id = ${id} ${isKept}) as list`
 }
 
-/** Throws PricingChanged if a pricing is outdated. */
-export function rejectChanged(pricing: Pricing, { settings, list }: Versions): void {
+/** Returns the revision that a read shows. Throws PricingChanged if the pricing is outdated. */
+export function currentRevision(pricing: Pricing, { settings, list }: Versions): number {
   const isMoved = pricing.moment !== undefined && list !== pricing.list.version
   if (!list || settings !== pricing.settingsVersion || isMoved) throw new PricingChanged()
+  return pricing.moment?.revision ?? list
 }
 
-/** `rejectChanged` with a statement of its own. Returns the versions. */
-export async function lookForChanges(trx: Trx, pricing: Pricing): Promise<Versions> {
-  const versionsRead = versionColumns(pricing.list, pricing.moment?.revision)
-  const { rows } = await sql<Versions>`select ${versionsRead}`.execute(trx)
-  const versions = rows[0] as Versions
-  rejectChanged(pricing, versions)
-  return versions
+/** `currentRevision` with a statement of its own. */
+export async function readCurrentRevision(trx: Trx, pricing: Pricing): Promise<number> {
+  const versions = versionColumns(pricing.list, pricing.moment?.revision)
+  const { rows } = await sql<Versions>`select ${versions}`.execute(trx)
+  return currentRevision(pricing, rows[0] as Versions)
 }

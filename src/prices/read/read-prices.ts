@@ -20,7 +20,7 @@ import {
   type WritePriceRow,
 } from './price-rows.ts'
 import type { RowPricing } from './priced-row.ts'
-import { lookForChanges, type Pricing, shownHeaders, shownRevision } from './pricing.ts'
+import { type Pricing, readCurrentRevision, shownHeaders } from './pricing.ts'
 import type { StreamedRead } from './streamed-rows.ts'
 import { readWantedRows } from './wanted-rows.ts'
 
@@ -123,14 +123,14 @@ async function readMatchingRows(
   const { body, rowsMax, bytesMax, errors } = asked
   const pricing = body.client_code === undefined ? known : withUnpricedRows(known)
   const { list, columns, rows } = pricing
-  const { list: listVersion } = await lookForChanges(trx, pricing)
+  const revision = await readCurrentRevision(trx, pricing)
   const wanted = readWantedRows(errors.sound(body.payload), list, columns, errors)
   if (errors.count > 0) return undefined
   const most = await withinReadTime(fewerRows, () => boundMatchingRows(trx, rows, wanted, rowsMax))
   const client = await findClientPrices(trx, pricing, { body, wanted, most })
   const { extras, write, held } = client ? shownFields(pricing, body, { client }) : shown
   const isBare = !body.include?.length && pricing.promotions.names.size === 0 && !client
-  const read = { pricing, client, wanted, extras, write, isBare, listVersion }
+  const read = { pricing, client, wanted, extras, write, isBare, revision }
   const streamed: StreamedRead = { ...read, most, rowsMax, bytesMax }
   const lookedUp = lookedUpFields(body)
   if (lookedUp.some(({ max }) => most > max)) {
@@ -167,7 +167,7 @@ async function readHeldRows(
   for (let from = 0; from < found.length; from += rowsAtOnce)
     texts.push(await written.write(wanted, found.slice(from, from + rowsAtOnce)))
   if (!written.areTooLong)
-    return inPieces(pricing, { texts, rows: found.length, revision: shownRevision(read) })
+    return inPieces(pricing, { texts, rows: found.length, revision: read.revision })
   return lookedUp.length > 0 ? rejectLongLookUp(lookedUp) : undefined
 }
 
@@ -178,11 +178,11 @@ function rejectLongLookUp(lookedUp: LookedUp[]): never {
   throw new Problem('result-too-large', detail)
 }
 
-/** More than four pieces are sent one by one, without first joining them into one large text. */
 function inPieces(pricing: Pricing, { texts, rows, revision }: RowTexts): PricesRead {
   return new Answer(asText(texts, rows), shownHeaders(pricing, revision))
 }
 
+/** More than four pieces are sent one by one, without first joining them into one large text. */
 function asText(texts: string[], rows: number): JsonText | Stream {
   const pieces = texts.filter((text) => text !== '')
   if (pieces.length <= 4) return new JsonText(`[${pieces.join(',')}]`, rows)

@@ -11,13 +11,13 @@ import { type CopiedRead, copiedFields, linesWriter } from './copied-lines.ts'
 import { countMatchingRows, fewerRows } from './count-rows.ts'
 import { selectAllMatching } from './matching-rows.ts'
 import { type PricesRead, rejectTooLarge } from './price-rows.ts'
-import { lookForChanges, PricingChanged, shownHeaders, shownRevision } from './pricing.ts'
+import { PricingChanged, readCurrentRevision, shownHeaders } from './pricing.ts'
 import { orderBy } from './wildcards.ts'
 
 /** A read of too many rows to hold: they are sent while one statement reads them, in constant memory. */
 export interface StreamedRead extends CopiedRead {
-  /** The list's version when `most` was counted. */
-  listVersion: number | null
+  /** The revision of which `most` was counted. */
+  revision: number
   /** An upper bound on the number of rows. */
   most: number
   rowsMax: number
@@ -33,7 +33,7 @@ type ReadAgain = (trx: Trx) => Promise<PricesRead | StreamedRead>
 
 /**
  * Sends the rows of a read; its transaction lasts as long as the response. The read may have waited for a connection:
- * if its pricing is outdated by then, or the list has another version, it is repeated, so that it sees one moment.
+ * if its pricing is outdated by then, or the list has another revision, it is repeated, so that it sees one moment.
  */
 export function sendRows(
   inAccountSending: InAccount,
@@ -44,7 +44,7 @@ export function sendRows(
     inAccountSending(async (trx) => {
       const read = (await isCurrent(trx, planned)) ? planned : await readAgain(trx)
       if (!('wanted' in read)) return resolve(read)
-      const headers = shownHeaders(read.pricing, shownRevision(read))
+      const headers = shownHeaders(read.pricing, read.revision)
       const answer = (stream: Stream) => resolve(new Answer(stream, headers))
       await copyRows(trx, read, answer).catch((error) => {
         // Before the rollback: it fails too if rows are unread, and would hide this error.
@@ -55,9 +55,9 @@ export function sendRows(
   })
 }
 
-async function isCurrent(trx: Trx, { pricing, listVersion }: StreamedRead): Promise<boolean> {
-  return lookForChanges(trx, pricing).then(
-    ({ list }) => list === listVersion,
+async function isCurrent(trx: Trx, { pricing, revision }: StreamedRead): Promise<boolean> {
+  return readCurrentRevision(trx, pricing).then(
+    (current) => current === revision,
     (error) => {
       if (error instanceof PricingChanged) return false
       throw error

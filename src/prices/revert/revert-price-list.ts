@@ -12,11 +12,9 @@ import {
 } from '../../contract/operation.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
-import { inOneTransaction, lockCurrent } from '../../jobs/attempt.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
-import { endDone } from '../../jobs/job-row.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
-import { refusable } from '../../jobs/run-job.ts'
+import { inOneTransaction, refusable } from '../../jobs/run-job.ts'
 import { horizonDays } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
 import { historyNotKept } from '../../price-lists/history/moments.ts'
@@ -187,6 +185,6 @@ export const runRevert = refusable((attempt, job) =>
     const { conflicts } = await prepare(trx, list, revisions, call)
     const { origin, id } = job
     const result = await revert(trx, list, revisions, { ...call, conflicts, origin, job: id })
-    await endDone(trx, await lockCurrent(trx, attempt), { result, revision: result.revision })
+    return { result, revision: result.revision }
   }),
 )

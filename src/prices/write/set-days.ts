@@ -50,8 +50,7 @@ export async function mergeMonths(
       select count(*) from unnest(old, new) as day (was, is_now) where was is distinct from is_now
     )), 0) as priced from found`.execute(trx)
   const { months = 0, priced = 0 } = rows[0] ?? {}
-  const load = { column: 'price_list_id', value: list.id, rows: months } as const
-  await analyzeLoaded(trx, { table: 'calendar_months', ...load })
+  await analyzeLoaded(trx, { table: 'calendar_months', owner: id, rows: months })
   // The guardrail check reads the changed days, and counts their rows itself.
   return { priced: Number(priced), changed: 0, mayViolate: true }
 }
