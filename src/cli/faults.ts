@@ -52,6 +52,14 @@ function exitCode(fault: unknown): number {
 }
 
 function message(fault: unknown): string {
+  const isInDoubt = (fault instanceof Unreachable || fault instanceof Problem) && fault.mayHaveActed
+  return isInDoubt ? `${reason(fault)} ${look}` : reason(fault)
+}
+
+const look =
+  'It may have been done all the same: look (`pricewell log`, `plans`, `jobs`) before you run it again.'
+
+function reason(fault: unknown): string {
   if (fault instanceof CommanderError) return wrongUse(fault)
   if (fault instanceof JobFailed)
     return [fault.message, ...stepsAfter(fault.job.errors[0]?.code)].join('\n')
@@ -63,12 +71,18 @@ function message(fault: unknown): string {
   const errors = fault.errors.slice(0, shownMax).map((error) => `  ${sentence(error)}`)
   const more = fault.errorCount - errors.length
   return [
-    fault.detail,
+    withoutKey(fault),
     ...errors,
     ...(more > 0 && errors.length > 0 ? [`  and ${more} more`] : []),
     ...stepsAfter(fault.type),
   ].join('\n')
 }
+
+/** The detail, without advice on a key that the command sends by itself. */
+export const withoutKey = ({ type, detail }: Problem): string =>
+  type === 'outcome-unknown'
+    ? 'The connection to the database broke as this was being written.'
+    : detail
 
 const shownMax = 20
 

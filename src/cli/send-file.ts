@@ -11,9 +11,10 @@ import {
   type Schemas,
   Unreachable,
 } from '../client/index.ts'
-import { UsageFault } from './faults.ts'
+import { isOutcomeUnknown, isUnconnected } from '../client/retry.ts'
+import { UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
-import type { feeds } from './kinds.ts'
+import { type feeds, removal } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
 import { endingWith, printable } from './terminal.ts'
@@ -98,13 +99,13 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
     bodySerializer: () => '',
     ...(parseAs && { parseAs }),
   })
-  const onEnd = () =>
-    tell(load, `Interrupted. ${outcomeOf(file.name, fate.isSent || fate.isInDoubt)}`)
+  const said = { path, plan: load.plan, file }
+  const onEnd = () => tell(load, `Interrupted. ${outcomeOf(said, fate.isSent || fate.isInDoubt)}`)
   // A plan changes nothing.
   const forgetEnd = load.plan ? undefined : endingWith(onEnd)
   return answered
     .catch((error) => {
-      throw error instanceof Unreachable ? unanswered(file.name, fate.isInDoubt, error) : error
+      throw unanswered(said, fate.isInDoubt, error)
     })
     .finally(() => forgetEnd?.())
 }
@@ -117,15 +118,29 @@ interface Fate {
   isInDoubt: boolean
 }
 
-/** Tells what became of a file when no response arrived. */
-function unanswered(name: string, isInDoubt: boolean, cause: Unreachable): Unreachable {
-  return new Unreachable(`${cause.message} ${outcomeOf(name, isInDoubt)}`, { cause })
+/** Tells what became of a file when no response told it. Returns other errors unchanged. */
+function unanswered(sent: Sent, isInDoubt: boolean, cause: unknown): unknown {
+  const isUntold = cause instanceof Problem && cause.mayHaveActed && isInDoubt
+  if (!isUntold && !(cause instanceof Unreachable)) return cause
+  const message = isUntold ? withoutKey(cause) : cause.message
+  return new Unreachable(`${message} ${outcomeOf(sent, isInDoubt)}`, { cause })
 }
 
-const outcomeOf = (name: string, isInDoubt: boolean): string =>
-  isInDoubt
-    ? `${name} may have been loaded. Run the command again: existing rows are set to what the file says, never duplicated.`
-    : `None of ${name} was loaded: it was not sent completely. Run the command again.`
+type Sent = Pick<Load, 'path' | 'plan' | 'file'>
+
+function outcomeOf({ path, plan, file: { name } }: Sent, isInDoubt: boolean): string {
+  const isRemoval = path === removal.path
+  if (!isInDoubt) {
+    const none = plan
+      ? 'No plan was made'
+      : `None of ${name} was ${isRemoval ? 'removed' : 'loaded'}`
+    return `${none}: ${plan ? name : 'it'} was not sent completely. Run the command again.`
+  }
+  if (plan) return 'The plan may have been made: `pricewell plans` shows it.'
+  return isRemoval
+    ? `The products in ${name} may have been removed: \`pricewell log\` shows it.`
+    : `${name} may have been loaded. Run the command again: existing rows are set to what the file says, never duplicated.`
+}
 
 /**
  * A `fetch` that streams the file anew for each attempt, so that it is never in memory, and notes its `fate`.
@@ -145,21 +160,16 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void, fate: Fate) 
     // The service has a job load a file with a large Content-Length.
     if (file.length !== undefined) whole.headers.set('content-length', String(file.length))
     const response = await fetch(whole).catch((error) => {
-      if (fate.isSent && !isUnconnected(error.cause)) fate.isInDoubt = true
+      if (fate.isSent && !isUnconnected(error)) fate.isInDoubt = true
       throw isOfFile(error.cause) ? error.cause : error
     })
     fate.isSent = false
-    // A successful response may still break off, and a gateway does not know the outcome.
-    if (response.ok || [502, 504].includes(response.status)) fate.isInDoubt = true
+    // A successful response may still break off.
+    if (response.ok || (await isOutcomeUnknown(response))) fate.isInDoubt = true
     // Rejected rows are not an error here, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
   }
-}
-
-/** Whether no connection was made. */
-function isUnconnected(cause: { code?: string } | undefined): boolean {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(cause?.code ?? '')
 }
 
 /** Whether reading the file failed, rather than the network. */

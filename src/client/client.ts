@@ -7,7 +7,7 @@ import createFetchClient, {
 import type { paths } from '../../generated/openapi-client.d.ts'
 import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
 import { isOfService, readProblem, Unreachable } from './problem.ts'
-import { type Patience, patiently, type Send } from './retry.ts'
+import { isDoubtful, type Patience, patiently, type Send } from './retry.ts'
 
 export interface ClientOptions extends Patience {
   /** The address of the service, for example `http://127.0.0.1:3000`. */
@@ -84,7 +84,7 @@ export function createClient(options: ClientOptions): PricewellClient {
 function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
   // A redirect may lose the body or the token, or send both elsewhere.
   const api = createFetchClient<paths, 'application/json'>({ baseUrl, redirect: 'manual' })
-  api.use({ onResponse: ({ response }) => goodAnswer(response) })
+  api.use({ onResponse: ({ request, response }) => goodAnswer(request, response) })
   const methods = api as unknown as Record<
     Uppercase<Method>,
     (path: string, init: object) => unknown
@@ -105,9 +105,9 @@ function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitFo
   return calls as unknown as Omit<PricewellClient, 'waitForJob'>
 }
 
-async function goodAnswer(response: Response): Promise<Response> {
-  const answer = wholeAnswer(response)
-  if (!answer.ok || !isOfService(answer)) throw await readProblem(answer)
+async function goodAnswer({ method }: Request, response: Response): Promise<Response> {
+  const answer = wholeAnswer(response, method !== 'GET')
+  if (!answer.ok || !isOfService(answer)) throw await readProblem(answer, isDoubtful(response))
   return answer
 }
 
@@ -150,13 +150,13 @@ function authorized(send: Send, tokens: Tokens): Send {
 }
 
 /** The same response; reading its body throws `Unreachable` if the connection breaks. */
-function wholeAnswer(response: Response): Response {
+function wholeAnswer(response: Response, isChange: boolean): Response {
   const { body, url } = response
   if (body === null) return response
   const reader = body.getReader()
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const { done, value } = await reader.read().catch((error) => {
-      throw brokenOff(error, url)
+      throw brokenOff(error, url, isChange)
     })
     if (done) controller.close()
     else controller.enqueue(value)
@@ -167,10 +167,11 @@ function wholeAnswer(response: Response): Response {
 }
 
 /** Leaves an abort by the caller unchanged. */
-function brokenOff(error: unknown, url: string): unknown {
+function brokenOff(error: unknown, url: string, mayHaveActed: boolean): unknown {
   if (!(error instanceof TypeError)) return error
   const service = URL.canParse(url) ? new URL(url).origin : 'The service'
-  return new Unreachable(`${service} broke off in the middle of its answer.`, { cause: error })
+  const message = `${service} broke off in the middle of its answer.`
+  return new Unreachable(message, { cause: error, mayHaveActed })
 }
 
 interface Tokens {

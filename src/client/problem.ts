@@ -6,7 +6,7 @@ type Body = components['schemas']['Problem']
 export type RowError = components['schemas']['RequestError']
 export type ProblemType = components['schemas']['ProblemType']
 
-/** The service refused the request. Nothing was written, except perhaps for the type `outcome-unknown`. */
+/** The service refused the request. Nothing was written, unless `mayHaveActed`. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   /** The problem type; `about:blank` if something between the client and the service responded. */
@@ -22,8 +22,14 @@ export class Problem extends Error {
   readonly errorCount: number
   /** When to try again, if the service says so. */
   readonly retryAfterSeconds: number | undefined
+  /** Whether the service may have done what was asked: no attempt got an answer that tells. */
+  readonly mayHaveActed: boolean
 
-  constructor(body: Omit<Body, 'type'> & Pick<Problem, 'type'>, retryAfterSeconds?: number) {
+  constructor(
+    body: Omit<Body, 'type'> & Pick<Problem, 'type'>,
+    retryAfterSeconds?: number,
+    mayHaveActed = false,
+  ) {
     super([body.detail, ...(body.errors ?? []).slice(0, 3).map(sentence)].join(' '))
     this.type = body.type
     this.title = body.title
@@ -33,12 +39,25 @@ export class Problem extends Error {
     this.errors = body.errors ?? []
     this.errorCount = body.error_count ?? this.errors.length
     this.retryAfterSeconds = retryAfterSeconds
+    this.mayHaveActed = mayHaveActed
   }
 }
 
 /** No response arrived: the service or the network is down. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
+  /** As that of a `Problem`. */
+  readonly mayHaveActed: boolean
+
+  constructor(message: string, { mayHaveActed = false, cause }: Doubt = {}) {
+    super(message, { cause })
+    this.mayHaveActed = mayHaveActed
+  }
+}
+
+interface Doubt {
+  cause?: unknown
+  mayHaveActed?: boolean
 }
 
 /** Whether the response may come from the service. HTML comes from a proxy, a portal or another server. */
@@ -47,15 +66,16 @@ export function isOfService({ headers }: Response): boolean {
 }
 
 /** Reads the problem in a response; its type is `about:blank` if the body is not problem details. */
-export async function readProblem(response: Response): Promise<Problem> {
+export async function readProblem(response: Response, mayHaveActed = false): Promise<Problem> {
   const text = await response.text()
   const seconds = retryAfterSeconds(response)
   if (response.headers.get('content-type')?.startsWith('application/problem+json'))
-    return new Problem(JSON.parse(text), seconds)
+    return new Problem(JSON.parse(text), seconds, mayHaveActed)
   const { status, statusText: title } = response
   const place = response.headers.get('location')
   const detail = `HTTP ${status} ${title}: ${place ? `go to ${place}` : text.slice(0, 200)}`
-  return new Problem({ type: 'about:blank', title, status, detail, instance: '' }, seconds)
+  const body = { type: 'about:blank', title, status, detail, instance: '' } as const
+  return new Problem(body, seconds, mayHaveActed)
 }
 
 /** `Retry-After` in seconds; the header may be a date. */

@@ -21,6 +21,12 @@ export type Send = (request: Request, init?: { signal?: AbortSignal | null }) =>
 const busy = new Set([409, 429, 503])
 const gateway = new Set([502, 504])
 
+/** Last responses to changes of which an earlier attempt may have been carried out, without an answer that tells. */
+const doubtful = new WeakSet<Response>()
+
+/** Whether the service may have done what the request asked, although this is the response. */
+export const isDoubtful = (response: Response): boolean => doubtful.has(response)
+
 /**
  * Retries after 429, 503, and 409 with `Retry-After` (an earlier request with this Idempotency-Key is running).
  * Requests that are safe to repeat are also retried if no response arrived or the outcome is unknown. Throws
@@ -29,19 +35,24 @@ const gateway = new Set([502, 504])
 export function patiently(send: Send, patience: Patience): Send {
   return async (request, init) => {
     const nextWait = waits(patience)
+    let mayHaveActed = false
     for (;;) {
       const answer = await send(request.clone(), init).catch((error: unknown) => {
         // Aborts and errors of a token source are thrown as they are.
         if (init?.signal?.aborted || !(error instanceof TypeError)) throw error
         return noAnswer(request, error)
       })
-      const isRepeated = isRepeatable(request) || !(await isOutcomeUnknown(answer))
-      const seconds = isRepeated ? nextWait(answer) : undefined
+      const isUnknown = await isOutcomeUnknown(answer)
+      mayHaveActed ||= isUnknown && !isRead(request)
+      const seconds = isRepeatable(request) || !isUnknown ? nextWait(answer) : undefined
       if (seconds !== undefined) {
         if (answer instanceof Response) await answer.body?.cancel()
         await pause(seconds, init?.signal)
-      } else if (answer instanceof Response) return answer
-      else throw answer
+      } else if (answer instanceof Response) return inDoubt(answer, mayHaveActed)
+      else
+        throw mayHaveActed
+          ? new Unreachable(answer.message, { cause: answer, mayHaveActed })
+          : answer
     }
   }
 }
@@ -83,8 +94,16 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
   return new Unreachable(`${new URL(url).origin} does not answer (${reason}).`, { cause: error })
 }
 
-async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
-  if (answer instanceof Unreachable || gateway.has(answer.status)) return true
+function inDoubt(answer: Response, mayHaveActed: boolean): Response {
+  if (mayHaveActed && (gateway.has(answer.status) || [429, 503].includes(answer.status)))
+    doubtful.add(answer)
+  return answer
+}
+
+/** Whether the service may have got the request, and this does not tell what became of it. */
+export async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
+  if (answer instanceof Unreachable) return !isUnconnected(answer.cause as TypeError)
+  if (gateway.has(answer.status)) return true
   return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'
 }
 
@@ -102,6 +121,13 @@ function secondsToWait(answer: Response | Unreachable, attempt: number): number 
   return answer.status === 409 ? undefined : growing
 }
 
-function isRepeatable({ method, headers }: Request): boolean {
-  return method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
+/** Whether a `fetch` failed before it had a connection. */
+export function isUnconnected({ cause }: Error): boolean {
+  const { code = '' } = (cause ?? {}) as { code?: string }
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(code)
 }
+
+const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
+
+const isRepeatable = (request: Request): boolean =>
+  isRead(request) || request.headers.has('idempotency-key')

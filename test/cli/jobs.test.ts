@@ -2,7 +2,7 @@ import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { standIn } from '../helpers/stand-in.ts'
+import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
@@ -94,13 +94,41 @@ t.test('a job that conflicts is answered with the option that helps', async (t) 
 
 t.test('a service that leaves while a job is followed: how to find the job again', async (t) => {
   const job = { id: 7, resource_type: 'price_list', progress: { total: 1, finished: 0, error: 0 } }
-  const { url } = await standIn(t, [
-    { status: 200, body: { count: 1, results: [{ id: 1 }] } },
-    { status: 200, body: job },
-    'destroy',
-  ])
+  const gateway = { status: 502, headers: { 'content-type': 'text/html' }, body: 'No answer' }
   const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
-  t.match(await run('revert', 'L', '--revision', '7', '--url', url), {
-    ...{ code: 3, stderr: /The service finishes job 7: `pricewell wait 7` follows it\.\n$/ },
-  })
+  const leaving = async (last: StandInAnswer) => {
+    const { url } = await standIn(t, [
+      { status: 200, body: { count: 1, results: [{ id: 1 }] } },
+      { status: 200, body: job },
+      last,
+    ])
+    t.match(await run('revert', 'L', '--revision', '7', '--url', url), {
+      ...{ code: 3, stderr: /The service finishes job 7: `pricewell wait 7` follows it\.\n$/ },
+    })
+  }
+  await Promise.all([leaving('destroy'), leaving(gateway)])
+})
+
+t.test('an answer that is lost: the change may have been made', async (t) => {
+  const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  const problem = { title: 'Title', status: 503, detail: 'Later.', instance: 'i' }
+  const headers = { 'retry-after': '0' }
+  const unknown = { status: 503, headers, body: { ...problem, type: 'outcome-unknown' } }
+  const busy = { status: 503, headers, body: { ...problem, type: 'unavailable' } }
+  const told = async (...answers: StandInAnswer[]) => {
+    const { url } = await standIn(t, answers)
+    const { code, stderr } = await run('sync', 'L', '--url', url)
+    t.equal(code, 3)
+    return stderr
+  }
+  const mayBe =
+    'It may have been done all the same: look (`pricewell log`, `plans`, `jobs`) before '
+  t.match(await told(unknown), `broke as this was being written. ${mayBe}`)
+  t.match(await told(unknown, busy), `Later. ${mayBe}`)
+  t.equal(await told(busy), 'Later.\n')
+  const lost = await standIn(t, [
+    { status: 201, body: {} },
+    { ...busy, body: busy.body },
+  ])
+  t.equal((await run('apply', '3', '--url', lost.url)).stderr, 'Plan 3 is applied. Later.\n')
 })

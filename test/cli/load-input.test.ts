@@ -126,6 +126,24 @@ t.test('a service that is killed: the message says what became of the file', asy
     killed.stderr,
     /does not answer \(.*\)\. a\.csv may have been loaded\. Run the command again: .* never duplicated\.\n$/,
   )
+  const later = { title: 'Title', status: 503, detail: 'Later.', instance: 'i' }
+  const unknown = { status: 503, headers: { 'retry-after': '0' }, body: later }
+  const answers = ['outcome-unknown', 'unavailable'].map((type) => ({
+    ...unknown,
+    body: { ...later, type },
+  }))
+  const { url } = await standIn(t, answers)
+  t.match((await load(url)).stderr, /^Later\. a\.csv may have been loaded\. Run the command again/)
+  const toPlan = await standIn(t, answers)
+  t.match(
+    (await shell(`pricewell load prices --list L a.csv --plan --url ${toPlan.url}`)).stderr,
+    'Later. The plan may have been made: `pricewell plans` shows it.',
+  )
+  const toRemove = await standIn(t, answers)
+  t.match(
+    (await shell(`pricewell remove L --file a.csv --url ${toRemove.url}`)).stderr,
+    'Later. The products in a.csv may have been removed: `pricewell log` shows it.',
+  )
   t.equal(absent.code, 3)
   t.match(
     absent.stderr,

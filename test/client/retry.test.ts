@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createClient } from '../../src/client/index.ts'
-import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
+import { nothingThere, type StandInAnswer, standIn } from '../helpers/stand-in.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -126,6 +126,29 @@ t.test('the retries have an end, and a long Retry-After is not waited for', asyn
     retryAfterSeconds: 60,
   })
   t.equal(locked.requests.length, 1)
+})
+
+t.test('an error says whether the change may have been made all the same', async (t) => {
+  const cases: [string, StandInAnswer[], object][] = [
+    ['no answer, then busy', ['destroy', problem(503, again)], { status: 503, mayHaveActed: true }],
+    ['outcome unknown', [unknown], { type: 'outcome-unknown', mayHaveActed: true }],
+    ['a gateway', [problem(502)], { status: 502, mayHaveActed: true }],
+    ['no answer', ['destroy'], { name: 'Unreachable', mayHaveActed: true }],
+    ['half an answer', [{ ...done, ends: 'cut' }], { name: 'Unreachable', mayHaveActed: true }],
+    ['busy', [problem(503, again)], { status: 503, mayHaveActed: false }],
+    ['no answer, then refused', ['destroy', problem(400)], { status: 400, mayHaveActed: false }],
+  ]
+  const faultOf = (answer: Promise<unknown>) => answer.catch((fault: unknown) => fault)
+  for (const [name, answers, expected] of cases) {
+    const { url } = await standIn(t, answers)
+    const { POST } = createClient({ baseUrl: url, token: 'a.b.c', retries: 1 })
+    t.match(await faultOf(POST(salesPath, { body: [] })), expected, name)
+  }
+  const { url } = await standIn(t, ['destroy'])
+  const { GET } = createClient({ baseUrl: url, token: 'a.b.c', retries: 0 })
+  t.match(await faultOf(GET('/api/v1/jobs/')), { mayHaveActed: false }, 'a read changes nothing')
+  const { POST } = createClient({ baseUrl: await nothingThere(), token: 'a.b.c', retries: 0 })
+  t.match(await faultOf(POST(salesPath, { body: [] })), { mayHaveActed: false }, 'no connection')
 })
 
 t.test('a request that is still running is waited for beside the retries, to an end', async (t) => {

@@ -6,6 +6,7 @@ import {
   type PricewellClient,
   Problem,
   type Schemas,
+  Unreachable,
 } from '../../client/index.ts'
 import { sentence } from '../../client/problem.ts'
 import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
@@ -42,7 +43,10 @@ Examples:
       const skipped = await apply(client, id, options).catch((fault) => {
         throw options.json ? fault : refusal(fault, id, options.skip ?? [])
       })
-      const plan = await readPlan(client, id)
+      const plan = await readPlan(client, id).catch((cause) => {
+        const now = options.at === undefined ? 'applied' : 'scheduled'
+        throw new Unreachable(`Plan ${id} is ${now}. ${cause.message}`, { cause })
+      })
       answer(options, { ...plan, skipped }, applied(plan, skipped))
     })
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { type Job, type PricewellClient, Unreachable } from '../../client/index.ts'
+import { type Job, type PricewellClient, Problem, Unreachable } from '../../client/index.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { startBar, table } from '../terminal.ts'
@@ -51,12 +51,13 @@ export function addWait(program: Program): void {
     })
 }
 
-/** As `showToEnd`, for a job that this command began. Throws Unreachable with the job's id. */
+/** As `showToEnd`, for a job that this command began. If it cannot be followed, the error has the job's id. */
 export async function followJob(client: PricewellClient, id: number, options: Shared) {
   try {
     return await showToEnd(client, id, options)
   } catch (error) {
-    if (!(error instanceof Unreachable)) throw error
+    const isAway = error instanceof Problem && error.status >= 500
+    if (!isAway && !(error instanceof Unreachable)) throw error
     const next = `The service finishes job ${id}: \`pricewell wait ${id}\` follows it.`
     throw new Unreachable(`${error.message} ${next}`, { cause: error })
   }
