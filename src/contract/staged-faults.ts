@@ -1,4 +1,4 @@
-import type { RequestError } from './problem.ts'
+import { Problem, type RequestError } from './problem.ts'
 import { type ErrorCode, invalidRequest, listedMax, unescapePointer } from './row-errors.ts'
 
 /** A fault that shows only once all rows are staged. */
@@ -60,6 +60,15 @@ export class SliceErrors {
     this.#count += count
     this.#listed.push(...first.slice(0, listedMax).map(errorOf))
     this.#listed.sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
+  }
+
+  /** The fault that ended the reading. `malformed-file` gets the errors of the rows before it, too. */
+  before(fault: unknown): unknown {
+    if (!(fault instanceof Problem) || fault.type !== 'malformed-file' || this.isEmpty) return fault
+    const { errors: own = [] } = fault.options
+    const errors = [...this.#listed.slice(0, listedMax - own.length), ...own]
+    const errorCount = this.#count + own.length
+    return new Problem(fault.type, fault.message, { ...fault.options, errors, errorCount })
   }
 
   /** Throws `invalid-request` if there are any. */

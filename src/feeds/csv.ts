@@ -1,5 +1,5 @@
 import { pipeline, Readable, type TransformOptions } from 'node:stream'
-import { type CsvError, type Options, parse } from 'csv-parse'
+import { type CsvError, type Options, type Parser, parse } from 'csv-parse'
 import { parse as parseAll } from 'csv-parse/sync'
 import { Problem } from '../contract/problem.ts'
 import { yieldToEventLoop } from '../lib/cooperative.ts'
@@ -31,7 +31,6 @@ export async function readCsv(
   const begin: Begin = {}
   const records = csvRecords(blocks, begin)
   const first = await nextFilled(records).catch((fault) => {
-    // The fault may come after the header, whose own faults are reported first.
     judgeHeader(begin, shape)
     throw fault
   })
@@ -62,13 +61,12 @@ const emptyRowsMax = 10_000_000
 interface Begin {
   /** The first line that is not empty. */
   first?: { text: string; line: number } | undefined
-  header?: CsvRecord
 }
 
 /** Throws `invalid-request` for a faulty header, and for an unreadable one that uses another separator. */
-function judgeHeader({ first, header }: Begin, shape: RowShape): void {
+function judgeHeader({ first }: Begin, shape: RowShape): void {
   if (!first) return
-  const fields = header?.fields ?? readLine(first.text)
+  const fields = readLine(first.text)
   if (fields) readHeader(fields, shape, first.line)
   else rejectSeparators(first.text, shape, first.line)
 }
@@ -88,11 +86,16 @@ async function* inBatches(
 ): AsyncGenerator<FileRow[]> {
   const batch = new RowBatch()
   let empty = 0
-  for await (const { fields, line } of records) {
-    if (isEmpty(fields, header.indexOf(errorColumn))) rejectManyEmpty(++empty)
-    else if (batch.add({ value: read(fields), line, source: fields })) yield batch.take()
+  try {
+    for await (const { fields, line } of records) {
+      if (isEmpty(fields, header.indexOf(errorColumn))) rejectManyEmpty(++empty)
+      else if (batch.add({ value: read(fields), line, source: fields })) yield batch.take()
+    }
+  } catch (fault) {
+    yield* batch.rest()
+    throw fault
   }
-  if (batch.rows.length > 0) yield batch.take()
+  yield* batch.rest()
 }
 
 function rejectManyEmpty(rows: number): void {
@@ -133,21 +136,52 @@ function endsInside(fields: string[]): { all: number; double: number } {
   return { all: ends.length, double: ends.filter((end) => end.length === 2).length }
 }
 
-/** Yields CSV records, and notes the header in `begin`. Throws `malformed-file` if quotes do not match. */
+/** Yields CSV records, and notes the first line in `begin`. Throws `malformed-file` if quotes do not match. */
 export async function* csvRecords(
   blocks: AsyncIterable<TextBlock>,
   begin: Begin = {},
   delimiter = ',',
 ): AsyncGenerator<CsvRecord> {
   const lines = new RecordLines()
+  /** Read and not yet given: a fault makes the parser drop them. */
+  const pending: CsvRecord[] = []
+  const parser = openParser(delimiter, (fields, counts) => {
+    const record = { fields, line: lines.next(fields, counts) }
+    pending.push(record)
+    return record
+  })
+  let fault: unknown
+  const untilFault = async function* () {
+    try {
+      yield* blocks
+    } catch (thrown) {
+      // Thrown below: the parser must see an end to give the last record before it.
+      fault = thrown
+    }
+  }
+  pipeline(Readable.from(slicesOf(untilFault(), begin)), parser, () => undefined)
+  try {
+    for await (const record of parser as AsyncIterable<CsvRecord>) {
+      pending.shift()
+      yield record
+    }
+  } catch (error) {
+    yield* pending
+    throw fault ?? csvFault(error as CsvError, lines)
+  }
+  if (fault !== undefined) throw fault
+}
+
+/** `onRecord` is called before the record is read from the parser, so its counts are right if the next one is broken. */
+function openParser(
+  delimiter: string,
+  onRecord: (fields: string[], counts: Counts) => CsvRecord,
+): Parser {
   const options: Options<CsvRecord, string[]> & Pick<TransformOptions, 'readableHighWaterMark'> = {
-    // Called before the record is read from the stream, so `lines` is right when the next record is broken.
     on_record: (fields, counts) => {
       // Makes each record look like the first: the parser attaches an error with a stack to records of another length.
       Object.assign(parser.info, { records: 0 })
-      const record = { fields, line: lines.next(fields, counts) }
-      if (!begin.header && !isEmpty(fields)) begin.header = record
-      return record
+      return onRecord(fields, counts)
     },
     delimiter,
     relax_column_count: true,
@@ -159,12 +193,7 @@ export async function* csvRecords(
   }
   // The types of csv-parse do not allow this kind of record.
   const parser = parse(options as never)
-  pipeline(Readable.from(slicesOf(blocks, begin)), parser, () => undefined)
-  try {
-    yield* parser as AsyncIterable<CsvRecord>
-  } catch (error) {
-    throw csvFault(error as CsvError, lines)
-  }
+  return parser
 }
 
 /** The parser does not pause within a chunk, and a few bytes may hold thousands of records. */

@@ -13,11 +13,15 @@ async function* inBatches(
   ignored: ReadonlySet<string>,
 ): AsyncGenerator<FileRow[]> {
   const batch = new RowBatch()
-  for await (const block of blocks) {
-    for (const { bytes, line } of filledLines(block))
-      if (batch.add(readLine(bytes, line, ignored))) yield batch.take()
+  try {
+    for await (const block of blocks)
+      for (const { bytes, line } of filledLines(block))
+        if (batch.add(readLine(bytes, line, ignored))) yield batch.take()
+  } catch (fault) {
+    yield* batch.rest()
+    throw fault
   }
-  if (batch.rows.length > 0) yield batch.take()
+  yield* batch.rest()
 }
 
 /** The lines that are not empty. JSON strings contain no raw CR or LF. */

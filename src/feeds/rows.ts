@@ -46,6 +46,11 @@ export class RowBatch {
     return this.rows.push(row) === batchRows || this.#size >= batchSize
   }
 
+  /** The last batch, unless it is empty. */
+  *rest(): Generator<FileRow[]> {
+    if (this.rows.length > 0) yield this.take()
+  }
+
   /** Returns the rows and starts a new batch. */
   take(): FileRow[] {
     const { rows } = this

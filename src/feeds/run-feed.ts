@@ -87,7 +87,9 @@ export async function runFeed(
   const file = await openFile(run, opened)
   const feed = withIdsOf(opened, file)
   const columns = [...feed.input, ...stagedIds(feed), ...(run.rejected ? [sourceColumn] : [])]
-  await stageRows(trx, columns, copyLines(run, feed, file, errors))
+  await stageRows(trx, columns, copyLines(run, feed, file, errors)).catch((fault) => {
+    throw errors.before(fault)
+  })
   const named = run.rejected ? stagedFaultsMax : listedMax
   const repeated = await findRepeated(trx, feed.input, feed.key, named)
   const late = bothFaults(await findLateFaults(feed, repeated), await findChangedKeys(trx, feed))
@@ -208,14 +210,14 @@ async function readBatch(
     if (rejected) text += `${copyField(rejected.textOf(source))}\t`
     text += `${first + index}\t${line}\n`
   }
+  const unreadable = unreadableRows(batch, first)
   const faults = [
     ...rowErrors.all().map((error) => {
       const index = readable[error.row ?? 0] as number
       return placed(error, first + index, batch[index]?.line ?? 0)
     }),
-    ...unreadableRows(batch, first, listed),
+    ...unreadable.slice(0, listed),
   ]
-  const unreadable = batch.filter(({ value }) => value instanceof ValueFault)
   const count = rowErrors.count + unreadable.length
   return { text, faults: faults.sort((a, b) => (a.row ?? 0) - (b.row ?? 0)), count }
 }
@@ -237,14 +239,12 @@ function placed(
   }
 }
 
-/** The errors of rows that cannot be read, at most `listed`. */
-function unreadableRows(batch: FileRow[], first: number, listed: number): RequestError[] {
-  const errors: RequestError[] = []
-  for (const [index, { value, line }] of batch.entries()) {
-    if (errors.length >= listed) break
-    if (!(value instanceof ValueFault)) continue
+/** The errors of rows that cannot be read. */
+function unreadableRows(batch: FileRow[], first: number): RequestError[] {
+  return batch.flatMap(({ value, line }, index) => {
+    if (!(value instanceof ValueFault)) return []
     const row = first + index
-    errors.push({ pointer: `/${row}`, row, line, code: 'malformed_row', message: value.reason })
-  }
-  return errors
+    const message = value.reason
+    return { pointer: `/${row}`, row, line, code: 'malformed_row' as const, message }
+  })
 }

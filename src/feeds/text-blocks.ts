@@ -31,9 +31,9 @@ export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator
   for await (const whole of wholeLines(chunks)) {
     if (isFirst) rejectNoText(whole)
     for (const bytes of isFirst ? firstLineAndRest(whole) : [whole]) {
-      rejectLongLine(bytes, line)
-      rejectUnreadable(bytes, line)
-      yield { bytes, line }
+      const fault = longLine(bytes) ?? unreadableLine(bytes)
+      yield { bytes: fault ? beforeLine(bytes, fault.index) : bytes, line }
+      if (fault) throw badLine(line + fault.index, fault.reason)
       line += countLines(bytes)
     }
     isFirst = false
@@ -56,7 +56,7 @@ async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer
     const end = endOfLines(bytes)
     if (end > 0) yield bytes.subarray(0, end)
     kept = bytes.subarray(end)
-    // `rejectLongLine` refuses it.
+    // It is refused as too long.
     if (kept.length > keptBytesMax) break
   }
   if (kept.length > 0) yield kept
@@ -68,22 +68,34 @@ function endOfLines(bytes: Buffer): number {
   return Math.max(feed, lone) + 1
 }
 
-function rejectLongLine(bytes: Buffer, line: number): void {
-  if (bytes.length <= lineBytesMax) return
-  const index = linesOf(bytes).findIndex((text) => text.length > lineBytesMax)
-  if (index < 0) return
-  const detail = `Line ${line + index} is longer than ${lineBytesMax} bytes. Nothing was written.`
-  throw malformedFile(detail, line + index)
+/** Which line of a block cannot be read, from 0, and why. */
+interface LineFault {
+  index: number
+  reason: string
 }
 
-function rejectUnreadable(bytes: Buffer, line: number): void {
-  if (isReadable(bytes)) return
+const badLine = (line: number, reason: string) =>
+  malformedFile(`Line ${line} ${reason}. Nothing was written.`, line)
+
+function longLine(bytes: Buffer): LineFault | undefined {
+  if (bytes.length <= lineBytesMax) return undefined
+  const index = linesOf(bytes).findIndex((text) => text.length > lineBytesMax)
+  return index < 0 ? undefined : { index, reason: `is longer than ${lineBytesMax} bytes` }
+}
+
+function unreadableLine(bytes: Buffer): LineFault | undefined {
+  if (isReadable(bytes)) return undefined
   const lines = linesOf(bytes)
   const index = lines.findIndex((text) => !isReadable(Buffer.from(text, 'latin1')))
   const isNul = lines[index]?.includes('\0')
-  const fault = isNul ? 'contains NUL' : 'is not valid UTF-8: save the file as UTF-8'
-  const detail = `Line ${line + index} ${fault}. Nothing was written.`
-  throw malformedFile(detail, line + index)
+  return { index, reason: isNul ? 'contains NUL' : 'is not valid UTF-8: save the file as UTF-8' }
+}
+
+/** The lines before one of them. */
+function beforeLine(bytes: Buffer, index: number): Buffer {
+  const ends = [...bytes.toString('latin1').matchAll(new RegExp(lineEnd, 'g'))]
+  const last = ends[index - 1]
+  return bytes.subarray(0, last ? last.index + last[0].length : 0)
 }
 
 const exportIt = 'export the table as CSV UTF-8'

@@ -100,13 +100,13 @@ for (const [name, rowOf] of Object.entries(kinds)) {
 
 t.test('a header or a file that cannot be read is answered with its errors', async (t) => {
   const account = await service.newAccount(t)
-  for (const file of [
-    `${header},colour\nT1,A,UK,1,2,red\n`,
-    `${header}\nT1,,UK,1,2\n"T2,A,UK,1,2\n`,
-  ]) {
+  for (const [file, error_count] of [
+    [`${header},colour\nT1,A,UK,1,2,red\n`, 1],
+    [`${header}\nT1,,UK,1,2\n"T2,A,UK,1,2\n`, 2],
+  ] as const) {
     const headers = { 'content-type': 'text/csv', accept: 'text/csv' }
     const answer = await account.send('POST', path, file, headers)
-    t.match(answer, { status: 400, body: { error_count: 1 } })
+    t.match(answer, { status: 400, body: { error_count } })
     t.match(answer.headers['content-type'], /^application\/problem\+json/)
   }
 })

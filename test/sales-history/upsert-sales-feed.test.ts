@@ -173,6 +173,39 @@ t.test('a file that cannot be read on is refused with the line', async (t) => {
   }
 })
 
+t.test('bad rows before a line that cannot be read are named, too', async (t) => {
+  const good = (id: number) => `T${id},A,UK,1,2`
+  const ends: [string, Buffer][] = [
+    ['a quote', Buffer.from('T9,A"B,UK,1,2\n')],
+    ['a quote that is never closed', Buffer.from('T9,"A,UK,1,2\n')],
+    ['NUL', Buffer.from('T9,A\0B,UK,1,2\n')],
+    ['no UTF-8', Buffer.from([0x54, 0xff, 0x0a])],
+    ['a long line', Buffer.from(`T9,${'x'.repeat(1_200_000)},UK,1,2\n`)],
+  ]
+  for (const [name, end] of ends)
+    for (const rows of [[], Array.from({ length: 2500 }, (_, index) => good(index))]) {
+      const account = await service.newAccount(t)
+      const before = lines(header, 'T1,,UK,1,2', ...rows, 'T2,A,UK,1,x')
+      const { status, body } = await csv(account, Buffer.concat([Buffer.from(before), end]))
+      t.match({ status, type: body.type }, { status: 400, type: 'malformed-file' }, name)
+      const places = body.errors.map(({ line, field }: { line: number; field?: string }) => [
+        line,
+        field,
+      ])
+      const last = rows.length + 3
+      t.strictSame(
+        places,
+        [
+          [2, 'code'],
+          [last, 'revenue'],
+          [last + 1, undefined],
+        ],
+        name,
+      )
+      t.equal(body.error_count, 3)
+    }
+})
+
 t.test('a file of a spreadsheet that is UTF-16 is told to be so', async (t) => {
   const file = Buffer.from(`\ufeff${lines(header, row)}`, 'utf16le')
   for (const bytes of [file, Buffer.from(file).swap16()]) {
