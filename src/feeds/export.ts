@@ -108,7 +108,7 @@ function rowWriter(
 }
 
 /**
- * Text stays plain (`left`) unless it could be taken for another value: `"12"`, `"true"` and `""` are written as JSON.
+ * Text stays as it is, unless it could be taken for another value: "12", "true" and "" are written as JSON, with quotes.
  */
 function valueCellOf(value: unknown): string {
   const isPlain =

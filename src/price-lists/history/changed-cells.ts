@@ -132,7 +132,8 @@ function keyedDays(
 const noKey = { join: sql``, columns: sql``, isMeant: sql`true` }
 
 /**
- * A row that comes back has its former prices in the history as old; before, its key may have had another, unpriced row.
+ * SQL of a FROM item with a row for each changed day. Days that a row brings, or takes with it, count only if they have a
+ * price. A row that a revert brings back is stored with its former prices as old: they are no change of that revision.
  * Prices are unnested: taking each by its place would decompress the array each time. Keys are looked up once a month.
  */
 function changedDays(
