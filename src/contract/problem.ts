@@ -1,4 +1,5 @@
 import type { components } from '../../generated/openapi.d.ts'
+import { isUnavailable } from '../database/errors.ts'
 
 export type ProblemType = components['schemas']['ProblemType']
 export type RequestError = components['schemas']['RequestError']
@@ -77,6 +78,13 @@ export class Problem extends Error {
     this.type = type
     this.options = options
   }
+}
+
+/** Whether a read failed only because of overload or an unavailable database: it may succeed if it is repeated. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof Problem
+    ? [429, 503].includes(problemTypes[error.type].status)
+    : isUnavailable(error)
 }
 
 /** 503 for a transient fault: the client should try again after `seconds`. */

@@ -7,8 +7,7 @@ import {
   type Schemas,
   Stream,
 } from '../contract/operation.ts'
-import { Problem, problemTypes, tooManyRequests } from '../contract/problem.ts'
-import { isUnavailable } from '../database/errors.ts'
+import { isTransient, tooManyRequests } from '../contract/problem.ts'
 import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
@@ -88,7 +87,7 @@ export async function* jobEvents(
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     current = await read().catch((error: unknown) => {
-      if (isForNow(error)) return current
+      if (isTransient(error)) return current
       throw error
     })
   }
@@ -102,13 +101,6 @@ function endOf(job: Schemas['Job']): string {
   const text = ends.get(job) ?? event('end', job)
   ends.set(job, text)
   return text
-}
-
-/** Whether a read failed only because of overload or an unavailable database: the next poll repeats it. */
-function isForNow(error: unknown): boolean {
-  return error instanceof Problem
-    ? [429, 503].includes(problemTypes[error.type].status)
-    : isUnavailable(error)
 }
 
 function event(name: string, data: object): string {

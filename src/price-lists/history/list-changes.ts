@@ -8,7 +8,7 @@ import {
   type Schemas,
   Stream,
 } from '../../contract/operation.ts'
-import { tooManyRequests } from '../../contract/problem.ts'
+import { isTransient, tooManyRequests } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
@@ -55,7 +55,10 @@ async function* waitForChanges(
   const isEmpty = () => current.results.length === 0 && !current.has_more
   while (isEmpty() && performance.now() < until && !signal.aborted) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
-    current = await readChanges(request)
+    current = await readChanges(request).catch((error: unknown) => {
+      if (isTransient(error)) return current
+      throw error
+    })
   }
   yield JSON.stringify(current)
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -191,6 +192,16 @@ t.test('a read that waits has the change when it comes, and none after its time'
   const { body } = await waiting
   t.match(body, { revision: 2, results: [{ revision: 2, change: 'priced', old: 0, new: 5 }] })
   t.match((await changes(`after=${body.next}`)).body, { results: [], next: body.next })
+})
+
+t.test('a read goes on waiting although the list cannot be read for a while', async (t) => {
+  const { shop, changes } = await aListOfOne(t)
+  const waiting = changes('after=1&wait=30')
+  await sleep(100)
+  // Longer than a read waits for a lock.
+  await query(service.url, 'begin; lock table price_lists; select pg_sleep(2.5); commit')
+  await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
+  t.match(await waiting, { status: 200, body: { results: [{ revision: 2, new: 5 }] } })
 })
 
 t.test('files of a list name their revision, from which a reading of changes begins', async (t) => {
