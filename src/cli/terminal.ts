@@ -64,7 +64,7 @@ interface Bar {
 /** Starts a progress bar on standard error; shows nothing if that is not a terminal or the output is JSON. */
 export function startBar(label: string, { json }: { json?: true | undefined }): Bar {
   if (json || !process.stderr.isTTY) return { show: () => undefined, stop: () => undefined }
-  const format = `${label} {bar} {percentage} %{note}  {left}`
+  const format = `${label} {bar} {percentage} %{note}  {duration_formatted}  {left}`
   const bar = new cliProgress.SingleBar(
     { format, stream: process.stderr, hideCursor: true },
     cliProgress.Presets.shades_classic,

@@ -21,6 +21,8 @@ t.test('a job is seen waiting, then done, without a reload', async (t) => {
     await row.getByRole('progressbar').getAttribute('aria-label'),
     `Progress of job ${job.id}`,
   )
+  const value = await row.getByRole('progressbar').getAttribute('value')
+  t.equal(value, null, 'a bar that moves: nothing is done yet')
   await page.getByRole('status').getByText(`Job ${job.id}: 0 %`).waitFor({ state: 'attached' })
   const worker = await startService(
     readConfig({

@@ -467,7 +467,7 @@ t.test(
     const { run, type } = userOf(t, account, { 'large.csv': large })
     const { code, screen } = await type('', 'load', 'sales', 'large.csv')
     t.equal(code, 0)
-    t.match(screen, /large\.csv █+ 100 % {2}[\d.]+ MB\/s/)
+    t.match(screen, /large\.csv █+ 100 % {2}[\d.]+ MB\/s {2}\d+s/)
     t.match(screen, /large\.csv: 60,000 rows, 60,000 new, 0 updated/)
     const stranger = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: 'a.b.c' })
     writeFileSync(join(stranger.home, 'large.csv'), large)

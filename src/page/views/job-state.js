@@ -27,7 +27,9 @@ export function jobState(id, signal) {
     badge.className = `badge ${status}`
     badge.textContent = statuses[status]
     bar.max = Math.max(total, 1)
-    bar.value = status === 'done' ? bar.max : finished
+    // Work that is done in one step has no figure before its end: the bar moves without one.
+    if (status === 'progress' && finished === 0) bar.removeAttribute('value')
+    else bar.value = status === 'done' ? bar.max : finished
     bar.hidden = status === 'failed' || status === 'cancelled'
     const failed = resource_type === 'file' ? 'errors' : 'failed'
     const faults = error > 0 ? `, ${format.count(error)} ${failed}` : ''
