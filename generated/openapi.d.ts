@@ -368,8 +368,8 @@ export interface paths {
         /**
          * Compare a price list at two moments
          * @description One entry for each cell that differs: the price of a row in a dimension and, in a calendar list, on a day. A row
-         *     that left and came back is compared by what it had at both moments. Sorted by code and extensions. A page looks at
-         *     no more than 1,500,000 changes (400 `too-costly`); a file (`Accept: text/csv`) has no such limit.
+         *     that left and came back is compared by what it had at both moments. Sorted by code and extensions by default. A
+         *     page looks at no more than 1,500,000 changes (400 `too-costly`); a file (`Accept: text/csv`) has no such limit.
          */
         get: operations["diffPriceList"];
         put?: never;
@@ -5428,6 +5428,11 @@ export interface operations {
                  * @example 2
                  */
                 to?: string;
+                /**
+                 * @description `change` puts the largest absolute `change_percent` first, after cells without one: of rows that came or left,
+                 *     and of first prices.
+                 */
+                order?: "change";
             };
             header?: never;
             path: {

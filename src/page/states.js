@@ -47,6 +47,32 @@ export function failed(error, retry) {
 }
 
 /**
+ * Asks before something is done.
+ *
+ * @param {string} label
+ * @param {(import('./dom.js').Child | import('./dom.js').Child[])[]} content
+ * @param {{ yes: string, onYes: () => void, onCancel: () => void }} answers
+ */
+export function question(label, content, { yes, onYes, onCancel }) {
+  return el(
+    'div',
+    {
+      class: 'notice',
+      role: 'group',
+      'aria-label': label,
+      onkeydown: ({ key }) => key === 'Escape' && onCancel(),
+    },
+    ...content,
+    el(
+      'p',
+      { class: 'buttons' },
+      el('button', { type: 'button', class: 'primary', onclick: onYes }, yes),
+      el('button', { type: 'button', class: 'quiet', onclick: onCancel }, 'Cancel'),
+    ),
+  )
+}
+
+/**
  * Fills a place with the content that `load` returns. Shows a loading state first, and an error if it fails.
  *
  * @param {Element} place

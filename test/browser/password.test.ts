@@ -61,7 +61,7 @@ t.test('what is refused is said in words and changes nothing', async (t) => {
   const page = await openForm(t, user)
   const alert = page.getByRole('alert')
   await change(page, 'wrong', fresh)
-  await alert.getByText('The current password is wrong').waitFor()
+  await alert.getByText('The current password is wrong', { exact: true }).waitFor()
   t.equal(await page.locator('[autocomplete=current-password]:focus').count(), 1)
   await change(page, user.password, fresh, `${fresh}!`)
   await alert.getByText('The new passwords differ').waitFor()

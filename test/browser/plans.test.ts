@@ -175,6 +175,10 @@ t.test('a plan is scheduled, then discarded', async (t) => {
   await page.getByText('Scheduled for').waitFor()
   await page.getByText('1 Feb 2027, 08:00:00').waitFor()
   await page.getByRole('button', { name: 'Discard' }).click()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await page.getByText('It cannot be applied any more.').waitFor()
+  await page.getByRole('button', { name: 'Discard' }).click()
   await page.getByText('discarded', { exact: true }).waitFor()
   t.strictSame(await pricesNow(), [10, 10, 10])
   await page.getByRole('link', { name: 'Plans' }).first().click()
@@ -266,6 +270,7 @@ t.test('a plan is discarded once, however often one clicks', async (t) => {
   page.on('request', (request) => {
     if (request.method() === 'DELETE') sent++
   })
+  await page.getByRole('button', { name: 'Discard' }).click()
   await page.getByRole('button', { name: 'Discard' }).dblclick()
   await page.getByText('discarded', { exact: true }).waitFor()
   t.equal(sent, 1)

@@ -95,6 +95,26 @@ t.test('another day has other promotions', async (t) => {
   t.match(page.url(), /on=2026-04-01/)
 })
 
+t.test('a day is typed digit by digit, and the last one counts', async (t) => {
+  const page = await open(t, `/#/prices?code=A1&list=${list.id}`)
+  const on = page.getByLabel('Promotions on (UTC)')
+  await on.focus()
+  await page.keyboard.type('12042026', { delay: 50 })
+  await page.keyboard.press('Enter')
+  t.equal(await on.inputValue(), '2026-12-04')
+  await page.getByText('with the promotions of 4 Dec 2026').waitFor()
+  t.match(page.url(), /on=2026-12-04/)
+  const asOf = page.getByLabel('As of (UTC)')
+  await asOf.focus()
+  await page.keyboard.type('12312999')
+  await page.getByLabel('Product code').focus()
+  await page
+    .getByRole('alert')
+    .getByText(/must be/)
+    .waitFor()
+  t.notMatch(page.url(), /as_of/)
+})
+
 t.test('codes are suggested while one writes, and looked up', async (t) => {
   const page = await open(t, `/#/prices?list=${list.id}`)
   await page.getByRole('main').getByText('Which product?').waitFor()
@@ -148,6 +168,8 @@ t.test('the strip is walked by keyboard; the prices follow and the focus stays',
   await page.keyboard.press('ArrowRight')
   t.equal(await slider.getAttribute('aria-valuetext'), '15 Jul 2026: 30.00')
   await page.getByRole('row', { name: /UK/ }).getByText('30.00').first().waitFor()
+  await page.getByText('published prices of 15 Jul 2026').waitFor()
+  await page.locator('.steps output').getByText('30.00').waitFor()
   t.equal(await page.locator('[aria-label="Day, UK, price"]:focus').count(), 1, 'focus stays')
   t.match(page.url(), /date=2026-07-15/)
   t.equal(await page.getByLabel('Day', { exact: true }).inputValue(), '2026-07-15')

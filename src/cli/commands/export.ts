@@ -130,7 +130,7 @@ async function openExport(
 }
 
 /** The headers that ask for a file, or the problem why there is none. */
-export const accepting = (format: Format) => ({
+const accepting = (format: Format) => ({
   accept: `${mediaTypes[format]}, application/problem+json;q=0.5`,
 })
 

@@ -7,7 +7,7 @@ import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
-import { accepting, buffers, findList, writeExport } from './export.ts'
+import { findList, writeExport } from './export.ts'
 import { followJob } from './jobs.ts'
 
 const shown = 25
@@ -77,38 +77,18 @@ Examples:
         return writeExport(options, { name: 'diff', collection, isUncounted: true, list: name })
       }
       const client = openClient(options)
-      const params = { path: { id: await findList(client, name) }, query }
-      const { data } = await client.GET('/api/v1/price_list/{id}/diff/', {
-        ...{ params, headers: accepting('ndjson') },
-        parseAs: 'stream',
-      })
-      const { count, cells } = await largestChanges(data as ReadableStream<Uint8Array>)
+      const params = {
+        path: { id: await findList(client, name) },
+        query: { ...query, order: 'change' as const, limit: cellsShown },
+      }
+      const { data } = await client.GET('/api/v1/price_list/{id}/diff/', { params })
+      const { count, results: cells } = data
       const said = `${number(count)} ${count === 1 ? 'cell differs' : 'cells differ'}.`
       answer(options, cells, cells.length > 0 ? `${table(cells.map(compared))}\n${said}` : said)
     })
 }
 
 const cellsShown = 1000
-
-/** Counts the changes of a file, and keeps the largest of them. */
-async function largestChanges(
-  file: AsyncIterable<Uint8Array>,
-): Promise<{ count: number; cells: Schemas['CellChange'][] }> {
-  // Loaded only here, so that other commands start without it.
-  const { ndjsonRows } = await import('../file-rows.ts')
-  let count = 0
-  let cells: Schemas['CellChange'][] = []
-  const largest = () => cells.sort((a, b) => sizeOf(b) - sizeOf(a)).slice(0, cellsShown)
-  for await (const { text } of ndjsonRows(buffers(file))) {
-    count++
-    if (cells.push(JSON.parse(text)) >= 10 * cellsShown) cells = largest()
-  }
-  return { count, cells: largest() }
-}
-
-/** Ranks added and removed rows first. */
-const sizeOf = ({ change_percent }: Schemas['CellChange']): number =>
-  change_percent === null ? Number.POSITIVE_INFINITY : Math.abs(change_percent)
 
 function compared({ pk: _, extended_catalog_id: __, ...cell }: Schemas['CellChange']): TableRow {
   return cell as TableRow

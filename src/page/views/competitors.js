@@ -4,7 +4,7 @@ import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
 /**
- * The competitor prices of a row with its attributes, cheapest first; how many were compared for all rows, and how many exist.
+ * The competitor prices of a row with its attributes, cheapest first, old ones last; how many were compared for all rows, and how many exist.
  *
  * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number,
  *   count: number }} Competitors
@@ -12,6 +12,8 @@ import * as format from '../format.js'
 
 const shownMax = 3
 const comparedMax = 10_000
+/** In days. */
+const ageMax = 30
 
 /** The entry's own fields; the others identify the product. */
 const ownFields = [
@@ -32,7 +34,9 @@ const ownFields = [
  */
 export async function competitorsOf(code, signal) {
   const { entries, count } = await readEntries(code, signal)
-  const sorted = entries.sort((a, b) => a.competitor_price - b.competitor_price)
+  const sorted = entries.sort(
+    (a, b) => Number(isOld(a)) - Number(isOld(b)) || a.competitor_price - b.competitor_price,
+  )
   // Competitor prices hold strings.
   const isAbout = (
     /** @type {CompetitorPrice} */ entry,
@@ -46,6 +50,10 @@ export async function competitorsOf(code, signal) {
     sorted.filter((entry) => isAbout(entry, row))
   return { about, compared: sorted.length, count }
 }
+
+/** Whether the service leaves it out of the competition. @param {CompetitorPrice} entry */
+const isOld = ({ latest_update }) =>
+  Date.parse(latest_update) < Date.parse(format.today()) - ageMax * 86_400_000
 
 /**
  * The competitor prices of a code, up to a limit, and how many exist.
@@ -81,7 +89,8 @@ export const competitorLegend = () =>
   el(
     'p',
     { class: 'hint' },
-    'Beside each competitor: how far our price in force is above (+) or below (-) theirs',
+    'Beside each competitor: how far our price in force is above (+) or below (-) theirs. ',
+    `Prices older than ${ageMax} days are not compared.`,
   )
 
 /**
@@ -112,7 +121,8 @@ export function competitorCell(entries, ours) {
  * @param {CompetitorPrice} entry
  * @param {number} ours
  */
-function itemOf({ competitor_name, competitor_price, departure_date, latest_update }, ours) {
+function itemOf(entry, ours) {
+  const { competitor_name, competitor_price, departure_date, latest_update } = entry
   const tone = competitor_price < ours ? 'cheaper' : 'dearer'
   return el(
     'li',
@@ -121,7 +131,9 @@ function itemOf({ competitor_name, competitor_price, departure_date, latest_upda
     departure_date ? ` ${format.day(departure_date)} ` : ' ',
     el('span', { class: 'value' }, format.price(competitor_price)),
     ' ',
-    ours > 0 &&
-      el('span', { class: `difference ${tone}` }, format.compared(ours, competitor_price)),
+    isOld(entry)
+      ? el('span', { class: 'hint' }, format.ago(latest_update))
+      : ours > 0 &&
+          el('span', { class: `difference ${tone}` }, format.compared(ours, competitor_price)),
   )
 }

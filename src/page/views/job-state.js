@@ -1,9 +1,9 @@
 import { get, post } from '../api.js'
-import { announce, el } from '../dom.js'
+import { announce, el, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { session } from '../session.js'
-import { failed, fill } from '../states.js'
+import { failed, fill, question } from '../states.js'
 
 const statuses = { progress: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled' }
 
@@ -67,23 +67,28 @@ function moreOf(id, status, update, signal) {
  * @param {AbortSignal} signal
  */
 function cancelButton(id, update, signal) {
-  const place = el('span', {})
+  const place = el('div', {})
   const cancel = async () => {
-    button.disabled = true
     try {
       update(await post(`/api/v1/jobs/${id}/cancel/`, undefined, signal))
     } catch (error) {
-      button.disabled = false
       if (!signal.aborted) place.replaceChildren(failed(error))
     }
   }
-  const label = `Cancel job ${id}`
-  const button = el(
-    'button',
-    { type: 'button', class: 'quiet', 'aria-label': label, onclick: cancel },
-    'Cancel',
-  )
-  return el('div', {}, button, place)
+  const onCancel = () => showButton().focus()
+  const ask = () => {
+    const content = [el('p', { class: 'lead' }, 'Stop this job? None of it will be written.')]
+    const answers = { yes: 'Stop it', onYes: () => void cancel(), onCancel }
+    replaceFocused(place, question(`Cancel job ${id}`, content, answers))
+  }
+  const showButton = () => {
+    const attributes = { type: 'button', class: 'quiet', 'aria-label': `Cancel job ${id}` }
+    const button = el('button', { ...attributes, onclick: ask }, 'Cancel')
+    place.replaceChildren(button)
+    return button
+  }
+  showButton()
+  return place
 }
 
 /**

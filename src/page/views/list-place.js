@@ -1,4 +1,5 @@
-import { el } from '../dom.js'
+import { dateField } from '../date-field.js'
+import { debounced, el } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 
@@ -12,9 +13,9 @@ import { href } from '../routes.js'
  */
 
 /**
- * The list on display; `show` moves to another place in it and focuses an element there.
+ * The list on display; `show` moves to another place in it and focuses an element there. `search` is its search field.
  *
- * @typedef {{ list: PriceList, show: (place: Place, focused: string) => void }} Shown
+ * @typedef {{ list: PriceList, show: (place: Place, focused: string) => void, search: HTMLElement }} Shown
  */
 
 /**
@@ -30,19 +31,19 @@ export function placeOf(list, { page, date, asOf, contains, order, dimension }) 
 }
 
 /**
- * A search field for part of a code or text.
+ * A search field for part of a code or text. It stays while rows are shown again, with what is typed meanwhile.
  *
- * @param {Shown} shown
- * @param {Place} place
+ * @param {(contains: string) => void} onSearch
+ * @param {string} contains
  */
-export function searchField({ show }, place) {
+export function searchField(onSearch, contains) {
   const input = el('input', {
     type: 'search',
     dir: 'auto',
-    value: place.contains,
+    value: contains,
     maxlength: 255,
     placeholder: 'Part of a code or text',
-    onchange: () => show({ ...place, page: 1, contains: input.value }, 'input[type=search]'),
+    oninput: debounced(() => onSearch(input.value)),
   })
   return el('label', {}, el('span', {}, 'Search'), input)
 }
@@ -56,9 +57,10 @@ export function searchField({ show }, place) {
 export function dayField({ list, show }, place) {
   const { valid_from: min } = list
   const range = { min, max: format.daysFrom(min, 365).at(-1), required: true }
-  return dateField('Day', { name: 'date', value: place.date ?? min, ...range }, (date) =>
-    show({ ...place, page: 1, date }, 'input[name=date]'),
-  )
+  const attributes = { name: 'date', value: place.date ?? min, ...range }
+  const onDay = (/** @type {string} */ date) =>
+    show({ ...place, page: 1, date }, 'input[name=date]')
+  return dateField('Day', attributes, onDay).element
 }
 
 /**
@@ -69,37 +71,12 @@ export function dayField({ list, show }, place) {
  */
 export function asOfField({ show }, place) {
   const range = { min: '2000-01-01', max: format.today() }
-  return dateField('As of (UTC)', { name: 'as_of', value: place.asOf ?? '', ...range }, (day) => {
+  const attributes = { name: 'as_of', value: place.asOf ?? '', ...range }
+  const onDay = (/** @type {string} */ day) => {
     const asOf = format.endOf(day) && day
     show({ ...place, page: 1, asOf }, 'input[name=as_of]')
-  })
-}
-
-/**
- * Calls `onDay` for a picked day at once. While a day is typed, each digit makes another day: the last one counts, when
- * Enter is pressed or the field loses the focus.
- *
- * @param {string} label
- * @param {Record<string, string | boolean | undefined>} attributes
- * @param {(day: string) => void} onDay
- */
-function dateField(label, attributes, onDay) {
-  let isTyping = false
-  const take = () => {
-    isTyping = false
-    if (input.value !== attributes.value && input.checkValidity()) onDay(input.value)
   }
-  const input = el('input', {
-    type: 'date',
-    ...attributes,
-    onkeydown: ({ key }) => {
-      isTyping = key !== 'Enter'
-      if (key === 'Enter' && input.reportValidity()) take()
-    },
-    onchange: () => isTyping || take(),
-    onblur: () => isTyping && take(),
-  })
-  return el('label', {}, el('span', {}, label), input)
+  return dateField('As of (UTC)', attributes, onDay).element
 }
 
 /**

@@ -4,7 +4,7 @@ import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, failed } from '../states.js'
 import { table } from '../table.js'
-import { asOfField, dayField, pager, searchField } from './list-place.js'
+import { asOfField, dayField, pager } from './list-place.js'
 import { unpricedOf } from './unpriced.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -63,7 +63,8 @@ export async function rowsOf(shown, place, signal) {
   const { count, results } = found
   const counted = count === 1 ? '1 row' : `${format.count(count)} rows`
   announce(counted)
-  if (count === 0 && contains === '' && asOf === undefined) return emptyRows(list)
+  if (count === 0 && contains === '' && asOf === undefined)
+    return [heading(shown, place, counted), emptyRows(list)]
   const all = Math.ceil(count / rowsAtOnce)
   const pages = Math.max(1, order === '' ? all : Math.min(all, orderedPages))
   if (page > pages) return rowsOf(shown, { ...place, page: pages }, signal)
@@ -106,7 +107,7 @@ function heading(shown, place, counted) {
     el(
       'div',
       { class: 'choice' },
-      searchField(shown, place),
+      shown.search,
       list.is_calendar && dayField(shown, place),
       list.is_published && asOfField(shown, place),
     ),
@@ -134,7 +135,8 @@ function noRows(contains) {
  */
 function rowTable(shown, { rows, extensions, isUnpriced, count }, place) {
   const { list } = shown
-  const { date, asOf } = place
+  const { asOf } = place
+  const date = list.is_calendar ? (place.date ?? list.valid_from) : undefined
   const of = (/** @type {PriceListRow} */ row) =>
     href('prices', { code: row.code, list: list.id, date, as_of: asOf })
   return table({

@@ -3,7 +3,7 @@ import { el, name, names, refocus } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill, refilling } from '../states.js'
-import { placeOf } from './list-place.js'
+import { placeOf, searchField } from './list-place.js'
 import { rowsOf } from './list-rows.js'
 import { kindOf, publication, stateBadge, validity } from './lists.js'
 import { showRevisions } from './revisions.js'
@@ -53,15 +53,19 @@ export function showList(main, { id, ...place }, signal) {
  */
 function showRows(panel, list, place, signal) {
   const refill = refilling(panel, signal)
-  const load = (/** @type {import('./list-place.js').Place} */ place) =>
-    refill((current) => rowsOf({ list, show }, place, current))
+  let shown = place
+  const search = searchField((contains) => {
+    if (!signal.aborted) void show({ ...shown, page: 1, contains }, 'input[type=search]')
+  }, place.contains)
+  const load = () => refill((current) => rowsOf({ list, show, search }, shown, current))
   /** @type {import('./list-place.js').Shown['show']} */
   const show = async (place, focused) => {
+    shown = place
     history.pushState(null, '', placeOf(list, place))
-    await load(place)
+    await load()
     refocus(panel, focused)
   }
-  void load(place)
+  void load()
 }
 
 /** @param {PriceList} list @param {number} openPlans */

@@ -3,7 +3,7 @@ import { announce, el, name, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { session } from '../session.js'
-import { failed, lacking } from '../states.js'
+import { failed, lacking, question } from '../states.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {{ at?: string, skip: ('stale' | 'violations')[], override: string, key: string }} Wish */
@@ -29,21 +29,26 @@ function showButtons(shown) {
   const isOpen = plan.status === 'open'
   if (!isOpen && plan.status !== 'scheduled') return
   const mayApply = session.allows('write')
-  const ask = () => replaceFocused(place, question(shown))
+  const buttonOf = (
+    /** @type {string} */ label,
+    /** @type {(shown: Shown) => HTMLElement} */ ask,
+    /** @type {string} */ className = '',
+  ) => {
+    const onclick = () => replaceFocused(place, ask(shown))
+    return el('button', { type: 'button', class: className, onclick }, label)
+  }
   place.replaceChildren(
     ...[
       isOpen && !mayApply && lacking('write', 'apply it'),
-      isOpen &&
-        mayApply &&
-        el('button', { type: 'button', class: 'primary', onclick: ask }, 'Apply'),
+      isOpen && mayApply && buttonOf('Apply', askToApply, 'primary'),
       ' ',
-      session.allows('plan') && discardButton(shown),
+      session.allows('plan') && buttonOf('Discard', askToDiscard),
     ].filter((node) => node !== false),
   )
 }
 
 /** @param {Shown} shown */
-function question(shown) {
+function askToApply(shown) {
   const moment = el('input', { type: 'datetime-local', min: format.minuteNow() })
   const start = () => {
     if (!moment.reportValidity()) return
@@ -51,18 +56,32 @@ function question(shown) {
     void apply(shown, { ...at, skip: [], override: '', key: newKey() })
   }
   const { price_list_name: list } = shown.plan
-  return el(
-    'div',
-    { class: 'notice', role: 'group', 'aria-label': 'Apply this plan' },
-    el('p', { class: 'lead' }, 'Apply this plan', list !== undefined && [' to ', name(list)], '?'),
-    el('p', {}, 'What was changed since it was made is not overwritten without a word.'),
-    el('label', {}, el('span', {}, 'When (now if left out)'), moment),
-    el(
-      'p',
-      { class: 'buttons' },
-      el('button', { type: 'button', class: 'primary', onclick: start }, 'Apply'),
-      el('button', { type: 'button', class: 'quiet', onclick: () => cancel(shown) }, 'Cancel'),
-    ),
+  return question(
+    'Apply this plan',
+    [
+      el(
+        'p',
+        { class: 'lead' },
+        'Apply this plan',
+        list !== undefined && [' to ', name(list)],
+        '?',
+      ),
+      el('p', {}, 'What was changed since it was made is not overwritten without a word.'),
+      el('label', {}, el('span', {}, 'When (now if left out)'), moment),
+    ],
+    { yes: 'Apply', onYes: start, onCancel: () => cancel(shown) },
+  )
+}
+
+/** @param {Shown} shown */
+function askToDiscard(shown) {
+  return question(
+    'Discard this plan',
+    [
+      el('p', { class: 'lead' }, 'Discard this plan?'),
+      el('p', {}, 'It cannot be applied any more.'),
+    ],
+    { yes: 'Discard', onYes: () => void discard(shown), onCancel: () => cancel(shown) },
   )
 }
 
@@ -125,18 +144,16 @@ function refused(shown, wish, error) {
 }
 
 /**
- * Explains another failure, with a way to try again, and one back to the plan as it is by now.
+ * Explains another failure, with a way back to the plan as it is by now, and one to try again where that may help.
  *
  * @param {Shown} shown
  * @param {Wish} wish
  * @param {unknown} error
  */
 function failedCall(shown, wish, error) {
-  const back = el('button', { type: 'button', onclick: shown.onDone }, 'Back')
+  const isRefused = error instanceof Failure && [404, 409].includes(error.status)
   const again = () => void apply(shown, { ...wish, key: keyToRetry(error, wish.key) })
-  const explained = failed(error, again)
-  explained.append(' ', back)
-  return explained
+  return withWayBack(failed(error, isRefused ? undefined : again), shown.onDone)
 }
 
 /** A form for the reason to override guardrails. @param {(reason: string) => void} onReason */
@@ -157,21 +174,19 @@ function overriding(onReason) {
 }
 
 /** @param {Shown} shown */
-function discardButton({ plan, place, signal, onDone }) {
-  const discard = async () => {
-    button.disabled = true
-    try {
-      await remove(`/api/v1/plans/${plan.id}/`, signal)
-      announce('Discarded')
-      onDone()
-    } catch (error) {
-      if (!signal.aborted)
-        replaceFocused(
-          place,
-          failed(error, () => void discard()),
-        )
-    }
+async function discard({ plan, place, signal, onDone }) {
+  replaceFocused(place, el('p', { role: 'status' }, 'Discarding …'))
+  try {
+    await remove(`/api/v1/plans/${plan.id}/`, signal)
+    announce('Discarded')
+    onDone()
+  } catch (error) {
+    if (!signal.aborted) replaceFocused(place, withWayBack(failed(error), onDone))
   }
-  const button = el('button', { type: 'button', onclick: discard }, 'Discard')
-  return button
+}
+
+/** @param {HTMLElement} explained @param {() => void} onDone */
+function withWayBack(explained, onDone) {
+  explained.append(' ', el('button', { type: 'button', onclick: onDone }, 'Back'))
+  return explained
 }

@@ -133,7 +133,7 @@ function cellColumns({ price_list_id: list }, extensions) {
           {},
           el(
             'a',
-            { class: 'strong', href: href('prices', { code: row.code, list }) },
+            { class: 'strong', href: href('prices', { code: row.code, list, date: row.date }) },
             name(row.code ?? ''),
           ),
           el('span', { class: 'sub' }, names(placeOf(row, extensions))),
@@ -207,10 +207,8 @@ function promotionOf(promotion) {
     amount: `-${format.price(value)}`,
     fixed_price: format.price(value),
   }
-  return [
-    what[kind],
-    el('span', { class: 'sub' }, `${format.day(valid_from)} – ${format.day(valid_to)}`),
-  ]
+  const days = el('span', { class: 'sub' }, `${format.day(valid_from)} – ${format.day(valid_to)}`)
+  return el('div', {}, what[kind], days)
 }
 
 /**

@@ -2,6 +2,7 @@ import { post } from '../api.js'
 import { el, name, names, svg } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
+import { fill } from '../states.js'
 import { reducing, reductionsOf } from './reductions.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
@@ -10,19 +11,20 @@ import { reducing, reductionsOf } from './reductions.js'
 /** @typedef {import('./reductions.js').Reduction} Reduction */
 /** @typedef {Pick<Schemas['PriceRow'], 'priced' | 'lowest_price'> & { reduction?: Reduction | undefined }} Present */
 
-/** More charts than this help nobody. */
 const chartsMax = 8
+/** The service reads this many histories at once. */
+const historiesMax = 1000
 
 /**
- * The published prices of rows over time, one chart each.
+ * The published prices of rows over time, one chart each, up to `max`.
  *
  * @param {Schemas['PriceList']} list
  * @param {PriceRow[]} rows
  * @param {{ name: string }[]} extensions
  * @param {AbortSignal} signal
  */
-export async function historyOf(list, rows, extensions, signal) {
-  const shown = rows.slice(0, chartsMax)
+export async function historyOf(list, rows, extensions, signal, max = chartsMax) {
+  const shown = rows.slice(0, max)
   const payload = shown.map(({ code, price_dimension, date, ...row }) => ({
     code,
     price_dimension,
@@ -43,14 +45,23 @@ export async function historyOf(list, rows, extensions, signal) {
   const presentOf = new Map(
     present.map((row) => [keyOf(row), { ...row, reduction: reductions.get(reducing(row) ?? '') }]),
   )
-  return el(
+  const day = rows[0]?.date
+  const all = async () => [
+    ...(await historyOf(list, rows, extensions, signal, historiesMax)).childNodes,
+  ]
+  const showAll = () => void fill(section, signal, all)
+  const section = el(
     'section',
     { class: 'panel' },
     el(
       'div',
       { class: 'heading' },
       el('h3', {}, 'Over time'),
-      el('span', { class: 'hint' }, 'published prices, and the promotion in force'),
+      el(
+        'span',
+        { class: 'hint' },
+        `published prices${day === undefined ? '' : ` of ${format.day(day)}`}, and the promotion in force`,
+      ),
     ),
     shown.map((row, index) =>
       chart(
@@ -60,9 +71,16 @@ export async function historyOf(list, rows, extensions, signal) {
         presentOf.get(keyOf(row)),
       ),
     ),
-    rows.length > chartsMax &&
-      el('p', { class: 'hint' }, `The first ${chartsMax} of ${rows.length}.`),
+    rows.length > max &&
+      el(
+        'p',
+        { class: 'hint' },
+        `The first ${format.count(max)} of ${format.count(rows.length)}. `,
+        max < historiesMax &&
+          el('button', { type: 'button', class: 'quiet', onclick: showAll }, 'Show all'),
+      ),
   )
+  return section
 }
 
 /**

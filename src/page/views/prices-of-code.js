@@ -19,7 +19,7 @@ import { priceTable } from './price-table.js'
 
 /**
  * Everything about the prices of one code in one list. Choosing another day of a calendar list reloads only the prices
- * and calls `onDay`.
+ * and their past, and calls `onDay`.
  *
  * @param {Wanted} wanted
  * @param {AbortSignal} signal
@@ -55,9 +55,11 @@ export async function showPricesOf(wanted, signal, onDay) {
     const current = AbortSignal.any([signal, moving.signal])
     const there = { ...wanted, date }
     onDay(date)
-    void fill(place, current, async () =>
-      priceTable(there, await readPrices(there, current), schema, competitors),
-    )
+    void fill(place, current, async () => {
+      const rows = await readPrices(there, current)
+      void fill(past, current, () => historyOf(list, rows, schema.extensions, current))
+      return priceTable(there, rows, schema, competitors)
+    })
   }
   return [about, past, calendarStrips({ ...wanted, date: wanted.date }, rows, schema, signal, move)]
 }

@@ -1,4 +1,5 @@
 import { Failure, get, getPage } from '../api.js'
+import { dateField } from '../date-field.js'
 import { debounced, el } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -49,7 +50,21 @@ async function listsToChoose(wanted, signal) {
  * @param {AbortSignal} signal
  */
 function choiceForm(lists, choice, place, signal) {
-  const { code, codes, list, on, date, asOf, dateLabel, element } = choiceFields(lists, choice)
+  const { code, codes, list, element } = choiceFields(lists, choice)
+  const onField = dateField(
+    'Promotions on (UTC)',
+    { value: choice.on ?? format.today() },
+    (day) => {
+      isChosen = day !== ''
+      change()
+    },
+  )
+  const dateOfList = dateField('Day', { value: choice.date ?? '', required: true }, () => change())
+  const past = { value: choice.asOf ?? '', min: '2000-01-01', max: format.today() }
+  const asOfField = dateField('As of (UTC)', past, () => change())
+  const [on, date, asOf] = [onField.input, dateOfList.input, asOfField.input]
+  const dateLabel = dateOfList.element
+  element.append(onField.element, dateLabel, asOfField.element)
   // A single-line field would drop line ends, which a code may contain.
   const shown = code.value
   const wantedCode = () => (code.value === shown ? choice.code : code.value)
@@ -87,15 +102,12 @@ function choiceForm(lists, choice, place, signal) {
     remember()
     void look()
   }
-  on.addEventListener('change', () => {
-    isChosen = on.value !== ''
-  })
   code.addEventListener('input', debounced(change))
   code.addEventListener(
     'input',
     debounced(() => void suggest(code, codes, signal)),
   )
-  for (const input of [list, on, date, asOf]) input.addEventListener('change', change)
+  list.addEventListener('change', change)
   void look()
   return element
 }
@@ -115,14 +127,8 @@ function choiceFields(lists, choice) {
   const first = lists.find((one) => one.is_published) ?? lists[0]
   // Does not replace a deleted list with another, whose prices would be mistaken for the wanted ones.
   list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
-  const on = el('input', { type: 'date', value: choice.on ?? format.today() })
-  const date = el('input', { type: 'date', value: choice.date ?? '' })
-  const asOf = el('input', { type: 'date', value: choice.asOf ?? '', max: format.today() })
-  const dateLabel = labelled('Day', date)
   const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
-  const days = [labelled('Promotions on (UTC)', on), dateLabel, labelled('As of (UTC)', asOf)]
-  const element = el('div', { class: 'choice' }, labels, days)
-  return { code, codes, list, on, date, asOf, dateLabel, element }
+  return { code, codes, list, element: el('div', { class: 'choice' }, labels) }
 }
 
 /**

@@ -71,33 +71,22 @@ function factsOf(revision) {
  * @param {AbortSignal} signal
  */
 async function differences({ list, revision: { revision }, extensions }, signal) {
-  const query = { from: revision - 1, to: revision, limit: cellsMax }
+  const query = { from: revision - 1, to: revision, limit: cellsMax, order: 'change' }
   const { count, results } = await get(`/api/v1/price_list/${list.id}/diff/`, query, signal)
   const counted = `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`
   announce(counted)
   if (count === 0) return empty('No price is different.', 'The list was published as it was.')
-  const limited = count > results.length && `of the first ${format.count(results.length)}`
+  const limited = count > results.length ? `, the first ${format.count(results.length)}` : ''
   return [
     el(
       'div',
       { class: 'heading' },
       el('h2', {}, counted),
-      el('span', { class: 'hint' }, `the largest change first${limited ? `, ${limited}` : ''}`),
+      el('span', { class: 'hint' }, `the largest change first${limited}`),
     ),
-    cellTable(
-      list,
-      { cells: results.toSorted(bySize), isPart: count > results.length },
-      extensions,
-    ),
+    cellTable(list, { cells: results, isPart: count > results.length }, extensions),
   ]
 }
-
-/** @param {Schemas['CellChange']} a @param {Schemas['CellChange']} b */
-const bySize = (a, b) => sizeOf(b) - sizeOf(a)
-
-/** Ranks added and removed rows, and first prices, first. @param {Schemas['CellChange']} cell */
-const sizeOf = ({ change_percent }) =>
-  change_percent === null ? Number.POSITIVE_INFINITY : Math.abs(change_percent)
 
 /**
  * @param {Schemas['PriceList']} list
@@ -127,7 +116,10 @@ function cellTable(list, { cells, isPart }, extensions) {
             {},
             el(
               'a',
-              { class: 'strong', href: href('prices', { code: cell.code, list: list.id }) },
+              {
+                class: 'strong',
+                href: href('prices', { code: cell.code, list: list.id, date: cell.date }),
+              },
               name(cell.code),
             ),
             el('span', { class: 'sub' }, names(place(cell))),

@@ -4,7 +4,7 @@ import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { session } from '../session.js'
-import { failed, lacking } from '../states.js'
+import { failed, lacking, question } from '../states.js'
 import { whatOf } from './revisions.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
@@ -31,7 +31,7 @@ export function undoing(undoable) {
 
 /** @param {Shown} shown */
 function showButton(shown) {
-  const ask = () => replaceFocused(shown.place, question(shown))
+  const ask = () => replaceFocused(shown.place, askToUndo(shown))
   const button = el('button', { type: 'button', onclick: ask }, 'Undo this change')
   shown.place.replaceChildren(button)
   return button
@@ -44,7 +44,7 @@ function cancelButton(shown) {
 }
 
 /** @param {Shown} shown */
-function question(shown) {
+function askToUndo(shown) {
   const text = { type: 'text', dir: 'auto', maxlength: 255 }
   const note = el('input', { ...text, placeholder: 'Why (optional)' })
   const isMistake = el('input', { type: 'checkbox' })
@@ -52,20 +52,15 @@ function question(shown) {
     const chosen = { note: note.value, isMistake: isMistake.checked }
     return undo(shown, { ...chosen, isSkipping: false, key: newKey() })
   }
-  return el(
-    'div',
-    { class: 'notice', role: 'group', 'aria-label': 'Undo this change' },
-    el('p', { class: 'lead' }, `Undo ${whatOf(shown.revision)}?`),
-    el('p', {}, 'What it changed gets its former price again. Later changes stay.'),
-    el('label', {}, el('span', {}, 'Note'), note),
-    el('label', { class: 'check' }, isMistake, ' Mark the change as a mistake'),
-    el(
-      'p',
-      {},
-      el('button', { type: 'button', class: 'primary', onclick: revert }, 'Undo'),
-      ' ',
-      cancelButton(shown),
-    ),
+  return question(
+    'Undo this change',
+    [
+      el('p', { class: 'lead' }, `Undo ${whatOf(shown.revision)}?`),
+      el('p', {}, 'What it changed gets its former price again. Later changes stay.'),
+      el('label', {}, el('span', {}, 'Note'), note),
+      el('label', { class: 'check' }, isMistake, ' Mark the change as a mistake'),
+    ],
+    { yes: 'Undo', onYes: revert, onCancel: () => showButton(shown).focus() },
   )
 }
 

@@ -24,7 +24,7 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
   inAccount(async (trx) => {
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
     await rejectCostly(trx, list, revisions)
-    const all = await selectDiff(trx, list, columns, revisions)
+    const all = await selectDiff(trx, list, columns, revisions, query.order)
     const { count, rows } = await readPage<DiffCell>(trx, { all, query })
     const results = await mapCooperatively(rows, shownCell(list, columns))
     return new Answer({ count, results }, revisionHeader(revisions.until))
@@ -33,6 +33,7 @@ export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query
 /** Exports all cells that differ, in the order of `diffPriceList`. */
 export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
   const { list, columns, revisions } = await openDiff(trx, request)
+  const { order } = request.query
   const show = shownCell(list, columns)
   return {
     headers: revisionHeader(revisions.until),
@@ -43,10 +44,12 @@ export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {
       ...['change', 'old', 'new', 'change_percent'],
       ...(list.hide_unpriced ? ['priced'] : []),
     ],
-    query: sql`${await selectDiff(trx, list, columns, revisions)} order by id`,
+    query: sql`${await selectDiff(trx, list, columns, revisions, order)} order by id`,
     rowsOf: (cell: DiffCell) => [show(cell)],
   }
 }
+
+type Query = OperationRequest<'diffPriceList'>['query']
 
 async function openDiff(
   trx: Trx,
@@ -113,11 +116,14 @@ async function selectDiff(
   list: PriceList,
   columns: Columns,
   revisions: Revisions,
+  order: Query['order'],
 ): Promise<RawBuilder<DiffCell>> {
   const cells = await differentCells(trx, list, revisions)
+  const percent = changePercent(sql`old`, sql`new`)
+  const byChange = order === 'change' ? sql`abs(${percent}) desc nulls first,` : sql``
   return sql`
-    select row_number() over (order by ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code, extensions,
-      dimension, date, change, old, new, ${changePercent(sql`old`, sql`new`)} as change_percent, priced
+    select row_number() over (order by ${byChange} ${keyOrder(columns)}, dimension, date) as id, pk, product_id, code,
+      extensions, dimension, date, change, old, new, ${percent} as change_percent, priced
     from (
       select pk, product_id, code, extensions, dimension, date,
         case when was and is_now then 'priced' when is_now then 'added' else 'removed' end as change,

@@ -104,6 +104,37 @@ t.test('a file has all cells, with the change in percent rounded half up', async
   t.match(csv.body, /A,UK,price,priced,3,4,33\.333333/)
 })
 
+t.test(
+  'order=change puts the largest change first, behind cells without a percentage',
+  async (t) => {
+    const codes = ['A', 'B', 'C', 'D', 'E']
+    const shop = await aShop(t, service, { codes, countries: ['UK'] })
+    const { id } = await aList(shop, { name: 'L' })
+    const keys = codes.map((code) => ({ code, country: 'UK' }))
+    await addProducts(shop, 'L', keys.slice(0, 4))
+    const set = (...prices: number[]) =>
+      setPrices(
+        shop,
+        'L',
+        prices.map((price, index) => ({ ...keys[index], price })),
+      )
+    await set(10, 10, 10)
+    await set(11, 5, 12, 1)
+    await addProducts(shop, 'L', keys.slice(4))
+    const path = `/api/v1/price_list/${id}/diff/?from=2`
+    const read = async (query: string) => (await shop.get(`${path}${query}`)).body.results
+    const order = (cells: { code: string }[]) => cells.map(({ code }) => code).join('')
+    t.equal(order(await read('')), 'ABCDE')
+    t.equal(order(await read('&order=change')), 'DEBCA')
+    t.equal(order(await read('&order=change&limit=2&offset=2')), 'BC')
+    const ndjson = await shop.send('GET', `${path}&order=change`, undefined, {
+      accept: 'application/x-ndjson',
+    })
+    t.equal(order(ndjson.body.split('\n').filter(Boolean).map(JSON.parse)), 'DEBCA')
+    expectProblem(t, await shop.get(`${path}&order=code`), 400, 'invalid-request', 'unknown')
+  },
+)
+
 t.test('a change in percent rounds once, from the exact value', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L' })
