@@ -1639,7 +1639,8 @@ export interface components {
         Date: string;
         /**
          * Format: moment
-         * @description A revision of the price list, or a day and time, which means the newest revision at or before it.
+         * @description A revision of the price list, as a number or as text, or a day and time, which means the newest revision at or
+         *     before it.
          * @example 1
          */
         AsOf: number | string;
@@ -2683,7 +2684,7 @@ export interface components {
             price_list_name?: components["schemas"]["Text"];
             /** @description Required without `price_list_name`. */
             price_list_id?: components["schemas"]["Id"];
-            /** @description Leaves out prices that ended at or before this revision, or day and time. */
+            /** @description Leaves out prices that ended at or before this revision, or day and time; 0 leaves out none. */
             from?: components["schemas"]["AsOf"];
             /** @description Leaves out prices that began at or after this revision, or day and time. */
             to?: components["schemas"]["AsOf"];

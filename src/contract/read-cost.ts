@@ -1,4 +1,4 @@
-import { sqlStateOf } from '../database/errors.ts'
+import { isTimeout } from '../database/errors.ts'
 import { Problem } from './problem.ts'
 
 /** The longest that a statement of a read may take. */
@@ -6,8 +6,6 @@ export const readStatementMs = 5000
 
 /** The clocks of the server and of this process may differ by some milliseconds. */
 const clockDriftMs = 50
-
-const queryCanceled = '57014'
 
 /**
  * Runs a read whose statements may take too long. Throws `too-costly` with the advice if the statement timeout ended
@@ -18,8 +16,8 @@ export async function withinReadTime<T>(advice: string, work: () => Promise<T>):
   try {
     return await work()
   } catch (error) {
-    const isTimeout = performance.now() - began >= readStatementMs - clockDriftMs
-    if (sqlStateOf(error) !== queryCanceled || !isTimeout) throw error
+    const isLate = performance.now() - began >= readStatementMs - clockDriftMs
+    if (!isTimeout(error) || !isLate) throw error
     throw tooSlow(advice, error)
   }
 }

@@ -54,6 +54,9 @@ export function sqlStateOf(error: unknown): string | undefined {
   return isSqlState(code) ? code : sqlStateOf(error.cause)
 }
 
+/** Whether a statement was ended, in general because it took longer than it may. */
+export const isTimeout = (error: unknown): boolean => sqlStateOf(error) === '57014'
+
 /** Connection, resources, disk, shutdown, locks, timeouts, read-only server, serialization failure, deadlock. */
 const transientStates = /^(08|53|57P0|58|55P03|57014|25P03|25P04|25006|40001|40P01)/
 /** Failures of sockets and name look-ups. */

@@ -11,7 +11,13 @@ import {
 } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { parameterError } from '../contract/validation.ts'
-import { CommitInDoubt, isAccountMissing, isUnavailable, sqlStateOf } from '../database/errors.ts'
+import {
+  CommitInDoubt,
+  isAccountMissing,
+  isTimeout,
+  isUnavailable,
+  sqlStateOf,
+} from '../database/errors.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { helpLink, pathPrefixOf } from './headers.ts'
 import { isGzip, noSuchPath } from './preconditions.ts'
@@ -94,6 +100,8 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
       1,
       error,
     )
+  if (isTimeout(error))
+    return unavailable('It takes longer than a call may work. Send less in one call.', 1, error)
   return isUnavailable(error)
     ? unavailable('The database is not available now.', 1, error)
     : internalError(error)

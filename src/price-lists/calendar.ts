@@ -6,9 +6,10 @@ export const horizonDays = 365
 
 export const dayMs = 86_400_000
 
-/** The last day of a calendar list, as a date; years after 9999 have five digits. */
+/** The last day of a calendar list, at most 9999-12-31. */
 export function lastCalendarDay(validFrom: string): string {
-  return formatDay(Date.parse(validFrom) + (horizonDays - 1) * dayMs)
+  const last = Date.parse(validFrom) + (horizonDays - 1) * dayMs
+  return formatDay(Math.min(last, Date.parse('9999-12-31')))
 }
 
 /** Whether a calendar list that starts on `validFrom` has a price for the day. */

@@ -16,18 +16,12 @@ export function priceListOf(list: PriceList): Schemas['PriceList'] {
   const { version, published_at } = list
   return withoutAbsent({
     ...settingsOf(list),
-    ...(list.is_calendar && { last_date: lastDate(list) }),
+    ...(list.is_calendar && { last_date: lastCalendarDay(list.valid_from) }),
     state: stateOf(list),
     is_published: version > 0,
     revision: version,
     published_at: published_at?.toISOString(),
   }) as Schemas['PriceList']
-}
-
-/** The last day of a calendar list, at most 9999-12-31. */
-function lastDate({ valid_from }: PriceList): string {
-  const last = lastCalendarDay(valid_from)
-  return last.length > valid_from.length ? '9999-12-31' : last
 }
 
 /** The ETag of a list: a hash of its settings alone, so that writes of prices do not change it. */

@@ -47,6 +47,24 @@ t.test('a mistake is found in the changes of a list, looked at and undone', asyn
   await page.getByRole('cell', { name: '3: 1 price mistake Spring' }).waitFor()
 })
 
+t.test('a revision with too many changes to sort is shown by code', async (t) => {
+  const { list, open } = await aMistake(t)
+  const page = await open('/#/lists')
+  await page.route('**/diff/?*order=change*', (route) => {
+    const problem = {
+      type: 'too-costly',
+      title: 'Too costly',
+      status: 400,
+      detail: '',
+      instance: '',
+    }
+    return route.fulfill({ status: 400, contentType: 'application/problem+json', json: problem })
+  })
+  await page.goto(`${url}/#/lists/${list.id}/revisions/3`)
+  await page.getByText('by code', { exact: true }).waitFor()
+  await page.getByRole('row', { name: /A UK/ }).waitFor()
+})
+
 t.test('an undo whose answer was lost is not done twice', async (t) => {
   const { shop, list, open } = await aMistake(t)
   const page = await open(`/#/lists/${list.id}/revisions/3`)

@@ -190,6 +190,7 @@ t.test('an entry says who, how and why', async (t) => {
 t.test('only prices that were in force between two moments', async (t) => {
   const { read, prices } = await aPricedRow(t)
   t.strictSame(await prices({ from: 2 }), [5, 7])
+  t.strictSame(await prices({ from: 0 }), [0, 5, 7])
   t.strictSame(await prices({ to: 3 }), [0, 5])
   t.strictSame(await prices({ from: 2, to: 3 }), [5])
   t.strictSame(await prices({ from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }), [])

@@ -1,4 +1,4 @@
-import { get } from '../api.js'
+import { Failure, get } from '../api.js'
 import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -65,26 +65,35 @@ function factsOf(revision) {
 }
 
 /**
- * The cells that the revision changed, largest change first.
+ * The cells that the revision changed, largest change first; by code where sorting them would take too long.
  *
  * @param {Shown} shown
  * @param {AbortSignal} signal
  */
 async function differences({ list, revision: { revision }, extensions }, signal) {
-  const query = { from: revision - 1, to: revision, limit: cellsMax, order: 'change' }
-  const { count, results } = await get(`/api/v1/price_list/${list.id}/diff/`, query, signal)
+  const path = `/api/v1/price_list/${list.id}/diff/`
+  const query = { from: revision - 1, to: revision, limit: cellsMax }
+  let order = 'the largest change first'
+  const { count, results } = await get(path, { ...query, order: 'change' }, signal).catch(
+    (error) => {
+      if (!(error instanceof Failure && error.type === 'too-costly')) throw error
+      order = 'by code'
+      return get(path, query, signal)
+    },
+  )
   const counted = `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`
   announce(counted)
   if (count === 0) return empty('No price is different.', 'The list was published as it was.')
-  const limited = count > results.length ? `, the first ${format.count(results.length)}` : ''
+  const isPart = count > results.length
+  const limited = isPart ? `, the first ${format.count(results.length)}` : ''
   return [
     el(
       'div',
       { class: 'heading' },
       el('h2', {}, counted),
-      el('span', { class: 'hint' }, `the largest change first${limited}`),
+      el('span', { class: 'hint' }, `${order}${limited}`),
     ),
-    cellTable(list, { cells: results, isPart: count > results.length }, extensions),
+    cellTable(list, { cells: results, isPart }, extensions),
   ]
 }
 

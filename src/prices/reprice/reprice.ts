@@ -1,4 +1,6 @@
 import { cellsAtOnceMax, type Handler } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
+import { isTimeout } from '../../database/errors.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { lockPriceList, rejectUnmanaged, rejectUnpublished } from '../../price-lists/queries.ts'
 import { findNamedList } from '../payload.ts'
@@ -23,6 +25,14 @@ export const reprice: Handler<'reprice'> = (
         return enqueuePlan(trx, boss, list, { call: planned, total, origin, prefersJob })
       }
       await rejectBusy(trx, account, list.id)
-      return planReprice(trx, list, call, origin)
+      return planReprice(trx, list, call, origin).catch((error) => {
+        throw isTimeout(error) ? tooSlow(error) : error
+      })
     }),
   )
+
+function tooSlow(cause: unknown): Problem {
+  const detail =
+    'The formula takes too long for so many cells. Send the call with `Prefer: respond-async`: a job has the time.'
+  return new Problem('too-costly', detail, { cause })
+}

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { anApiKey, withKey } from '../../helpers/api-keys.ts'
+import { query } from '../../helpers/database.ts'
 import { expectAllFaults, expectProblem, type Faults } from '../../helpers/faults.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -225,6 +226,22 @@ t.test('dates are required for a calendar list and refused for others', async (t
   await refuse({ dates: { ...dates, days_of_week: ['monday'] } }, [
     ['/dates/days_of_week/0', 'not_allowed'],
   ])
+})
+
+t.test('a formula that takes too long is not called an unavailable database', async (t) => {
+  const { shop } = await aPricedShop(t, { is_calendar: true })
+  const dates = { from: '2026-01-01', to: '2026-12-31' }
+  const formula = `= ${'COSTS / 3 * '.repeat(60)}COSTS`
+  const call = shop.post(path, { price_list_name: 'L', formula, dates })
+  const cancelling = `select pg_cancel_backend(pid) from pg_stat_activity
+    where datname = current_database() and state = 'active' and query like '%insert into plan_rows%' and pid <> pg_backend_pid()`
+  let isDone = false
+  const answered = call.finally(() => {
+    isDone = true
+  })
+  while (!isDone) await query(service.url, cancelling)
+  const answer = await answered
+  t.match(answer, { status: 400, body: { type: 'too-costly', detail: /`Prefer: respond-async`/ } })
 })
 
 t.test('a faulty call names all of its faults', async (t) => {
