@@ -22,14 +22,6 @@ import { exportSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
 import type { FeedRun } from './run-feed.ts'
 
-/** Operations whose rows belong to the price list that the query names. */
-export const feedsOfLists: readonly OperationId[] = [
-  'addProducts',
-  'removeProducts',
-  'updatePrices',
-  'updateDynamicAttributes',
-]
-
 /** Operations that upsert the rows of a JSON body slice by slice. */
 export const upserts = { upsertProducts, upsertSales, upsertCompetitorPrices, upsertAgreements }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Operation } from '../contract/document.ts'
+import { hasPayload, type Operation } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
 import type { FindFaults } from '../contract/incremental-validation.ts'
 import {
@@ -16,7 +16,7 @@ import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { answerExport } from '../feeds/export.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
-import { feedsOfLists, operationExport, operationFeed } from '../feeds/feeds.ts'
+import { operationExport, operationFeed } from '../feeds/feeds.ts'
 import { isOfRows, RejectedRows } from '../feeds/rejected-rows.ts'
 import { runFeed } from '../feeds/run-feed.ts'
 import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
@@ -227,8 +227,7 @@ async function acceptFile(call: FeedCall): Promise<Answer<string>> {
 
 async function storeForJob(trx: Trx, call: FeedCall): Promise<Answer<Schemas['JobInfo']>> {
   const { operation, bytes, account, query, context } = call
-  const isOfList = feedsOfLists.includes(operation.id)
-  const list = isOfList ? await findFeedList(trx, account, query) : undefined
+  const list = hasPayload(operation) ? await findFeedList(trx, account, query) : undefined
   await rejectManyFiles(trx, account, context.limits.filesWaitingMax)
   const { id, lines } = await storeFile(trx, account, bytes)
   // Without a lock: another file may hold the list for minutes, and this one has been sent already.

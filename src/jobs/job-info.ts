@@ -28,10 +28,10 @@ type SummaryRow = Pick<Selectable<Jobs>, (typeof summaryColumns)[number]> & {
   price_list_name: string | null
 }
 
-/** SQL of the name of a job's list; null if the job has no list or the list was deleted. */
-export function listName(account: number): RawBuilder<string | null> {
+/** SQL of the name of the list of a job or plan; null if it has none or the list was deleted. */
+export function listName(account: number, of: 'jobs' | 'plans'): RawBuilder<string | null> {
   return sql`(
-    select l.name from price_lists l where l.account_id = ${account} and l.id = jobs.price_list_id
+    select l.name from price_lists l where l.account_id = ${account} and l.id = ${sql.ref(`${of}.price_list_id`)}
   )`
 }
 
@@ -66,7 +66,12 @@ export async function listJobsById(
 ): Promise<Schemas['Job'][]> {
   const rows = await trx
     .selectFrom('jobs')
-    .select([...summaryColumns, 'errors', 'revision', listName(account).as('price_list_name')])
+    .select([
+      ...summaryColumns,
+      'errors',
+      'revision',
+      listName(account, 'jobs').as('price_list_name'),
+    ])
     // A result may be stored before it is published.
     .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)

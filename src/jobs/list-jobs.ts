@@ -12,7 +12,7 @@ export const listJobs: Handler<'listJobs'> = ({ account, query, inAccount }) =>
       .$if(status !== undefined, (all) => all.where('status', '=', status ?? ''))
     const { count, rows } = await readPage(trx, {
       all: jobs,
-      rows: jobs.select([...summaryColumns, listName(account).as('price_list_name')]),
+      rows: jobs.select([...summaryColumns, listName(account, 'jobs').as('price_list_name')]),
       query,
       order: order === 'newest' ? 'desc' : 'asc',
     })

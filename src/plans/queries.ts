@@ -1,10 +1,11 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Plans } from '../../generated/database.d.ts'
 import { withName } from '../accounts/queries.ts'
 import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem, tooManyRequests } from '../contract/problem.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
+import { listName } from '../jobs/job-info.ts'
 
 export interface NewPlan {
   operation: Schemas['PlanOperation']
@@ -82,7 +83,7 @@ export function selectPlans(trx: Trx, account: number) {
     .selectFrom('plans')
     .selectAll()
     .select([
-      listName(account).as('price_list_name'),
+      listName(account, 'plans').as('price_list_name'),
       statusNow(account).as('status'),
       at.as('apply_at'),
     ])
@@ -103,10 +104,6 @@ const isAbandoned = (account: number) => sql<boolean>`(
     select from jobs j where j.account_id = ${account} and j.status = 'progress' and j.kind = 'apply-plan'
       and (j.query ->> 'plan_id')::bigint = plans.id
   ))`
-
-function listName(account: number): RawBuilder<string | null> {
-  return sql`(select l.name from price_lists l where l.account_id = ${account} and l.id = plans.price_list_id)`
-}
 
 /** Finds a plan. Throws `not-found`, also for another account's plan. */
 export async function findPlan(trx: Trx, account: number, id: number): Promise<StoredPlan> {
