@@ -7,7 +7,7 @@ import createFetchClient, {
 import type { paths } from '../../generated/openapi-client.d.ts'
 import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
 import { isOfService, readProblem, Unreachable } from './problem.ts'
-import { isDoubtful, type Patience, patiently, type Send } from './retry.ts'
+import { isDoubtful, isRead, type Patience, patiently, type Send } from './retry.ts'
 
 export interface ClientOptions extends Patience {
   /** The address of the service, for example `http://127.0.0.1:3000`. */
@@ -105,8 +105,8 @@ function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitFo
   return calls as unknown as Omit<PricewellClient, 'waitForJob'>
 }
 
-async function goodAnswer({ method }: Request, response: Response): Promise<Response> {
-  const answer = wholeAnswer(response, method !== 'GET')
+async function goodAnswer(request: Request, response: Response): Promise<Response> {
+  const answer = wholeAnswer(response, !isRead(request))
   if (!answer.ok || !isOfService(answer)) throw await readProblem(answer, isDoubtful(response))
   return answer
 }

@@ -127,7 +127,12 @@ export function isUnconnected({ cause }: Error): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'].includes(code)
 }
 
-const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
+/** Calls by POST that change nothing. */
+const postedReads = /\/(login|get_prices|get_price_history)\/$/
+
+/** Whether a request changes nothing. */
+export const isRead = ({ method, url }: Request): boolean =>
+  method === 'GET' || method === 'HEAD' || postedReads.test(new URL(url).pathname)
 
 const isRepeatable = (request: Request): boolean =>
   isRead(request) || request.headers.has('idempotency-key')

@@ -63,7 +63,7 @@ export class SliceErrors {
   }
 
   /** The fault that ended the reading. `malformed-file` gets the errors of the rows before it, too. */
-  before(fault: unknown): unknown {
+  withEarlier(fault: unknown): unknown {
     if (!(fault instanceof Problem) || fault.type !== 'malformed-file' || this.isEmpty) return fault
     const { errors: own = [] } = fault.options
     const errors = [...this.#listed.slice(0, listedMax - own.length), ...own]

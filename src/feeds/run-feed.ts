@@ -88,7 +88,7 @@ export async function runFeed(
   const feed = withIdsOf(opened, file)
   const columns = [...feed.input, ...stagedIds(feed), ...(run.rejected ? [sourceColumn] : [])]
   await stageRows(trx, columns, copyLines(run, feed, file, errors)).catch((fault) => {
-    throw errors.before(fault)
+    throw errors.withEarlier(fault)
   })
   const named = run.rejected ? stagedFaultsMax : listedMax
   const repeated = await findRepeated(trx, feed.input, feed.key, named)

@@ -101,7 +101,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
       error,
     )
   if (isTimeout(error))
-    return unavailable('It takes longer than a call may work. Send less in one call.', 1, error)
+    return unavailable('The call took longer than it may. Send less in one call.', 1, error)
   return isUnavailable(error)
     ? unavailable('The database is not available now.', 1, error)
     : internalError(error)
