@@ -2295,7 +2295,7 @@ export interface components {
             removed?: number;
             /** @description Prices that rise, including from none. */
             increases?: number;
-            /** @description Prices that fall. */
+            /** @description Prices that fall, including to none. */
             decreases?: number;
             /** @description Mean over changed prices that were not 0. */
             average_change_percent?: number | null;

@@ -52,9 +52,11 @@ export function openPools(
       ...options,
     })
   const reading = { client: ReadingClient, statementTimeoutMs: readStatementMs, queryTimeoutMs }
+  // The first database can serve the read: a silent replica is given up soon.
+  const ofReplica = { isReplica: true, queryTimeoutMs: readStatementMs + 2000 }
   return {
     reads: open('reads', reading),
-    ...(readUrl && { replica: open('replica', { ...reading, isReplica: true }, readUrl) }),
+    ...(readUrl && { replica: open('replica', { ...reading, ...ofReplica }, readUrl) }),
     // Pages count all rows; their own pool keeps them from delaying price reads.
     lists: open('lists', { ...reading, connectionsMax: listConnections(connections) }),
     writes: open('writes', { queryTimeoutMs }),

@@ -81,7 +81,7 @@ export class Problem extends Error {
 }
 
 /** Whether a read failed only because of overload or an unavailable database: it may succeed if it is repeated. */
-export function isTransient(error: unknown): boolean {
+export function isRefusedForNow(error: unknown): boolean {
   return error instanceof Problem
     ? [429, 503].includes(problemTypes[error.type].status)
     : isUnavailable(error)

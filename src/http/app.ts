@@ -47,8 +47,6 @@ export async function buildApp({
   const { metrics } = telemetry
   const service = serviceHandlers({ db: pools.health, isStopping, metrics, metricsToken })
   const unread = new UnreadResponses()
-  const priceReads = new PriceReads(pools)
-  const services = { pools, priceReads, bulkheads, context, service, config, unread }
 
   // The stages, in the order a request passes through them. A failure at any stage ends in problem-reply.ts.
   const app = createServer(config) // client-error.ts: what is not HTTP
@@ -64,6 +62,8 @@ export async function buildApp({
   app.addHook('onRequest', checkPreconditions) // preconditions.ts
   await admitRequests(app, load, bulkheads) // overload/admission-control.ts, fair-queue.ts, memory-budget.ts
   readBodies(app, limits) // body-parsers.ts
+  const priceReads = new PriceReads(pools, app.log)
+  const services = { pools, priceReads, bulkheads, context, service, config, unread }
   await registerOperations(app, services) // routes.ts: handlers.ts, run by execute.ts or file-routes.ts
   if (role !== 'worker') registerPage(app) // page.ts
   return app

@@ -7,7 +7,7 @@ import {
   type Schemas,
   Stream,
 } from '../contract/operation.ts'
-import { isTransient, tooManyRequests } from '../contract/problem.ts'
+import { isRefusedForNow, tooManyRequests } from '../contract/problem.ts'
 import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
 
@@ -87,7 +87,7 @@ export async function* jobEvents(
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     current = await read().catch((error: unknown) => {
-      if (isTransient(error)) return current
+      if (isRefusedForNow(error)) return current
       throw error
     })
   }

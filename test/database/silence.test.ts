@@ -1,4 +1,3 @@
-import net from 'node:net'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import t, { type Test } from 'tap'
@@ -6,6 +5,7 @@ import { CopyingClient } from '../../src/database/copy.ts'
 import { type Database, openDatabase } from '../../src/database/pool.ts'
 import { ReadingClient } from '../../src/database/reading-client.ts'
 import { cloneDatabase } from '../helpers/database.ts'
+import { openProxy } from '../helpers/silent-proxy.ts'
 import { select } from '../helpers/sql.ts'
 
 /** A pool whose statements may take a second, and the network between it and its server. */
@@ -78,52 +78,4 @@ async function untilNoneRuns(url: string): Promise<void> {
   const running =
     "select from pg_stat_activity where datname = current_database() and query like '%pg_sleep(100)' and state = 'active'"
   while ((await select(url, running)).length > 0);
-}
-
-/** Passes bytes on until it is told to be silent: then the connections stay open and nothing arrives. */
-async function openProxy(target: string) {
-  const { hostname, port, searchParams } = new URL(target)
-  let isSilent = false
-  let lastWord: string | undefined
-  const sockets = new Set<net.Socket>()
-  const server = net.createServer((client) => {
-    const host = searchParams.get('host')
-    const upstream = host
-      ? net.connect(`${host}/.s.PGSQL.${port || 5432}`)
-      : net.connect(Number(port || 5432), hostname)
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from)
-      from.on('data', (chunk: Buffer) => {
-        if (lastWord && chunk.includes(lastWord)) isSilent = true
-        if (!isSilent) to.write(chunk)
-      })
-      from.on('error', () => undefined).on('close', () => to.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = new URL(target)
-  url.searchParams.delete('host')
-  url.hostname = '127.0.0.1'
-  url.port = String((server.address() as net.AddressInfo).port)
-  return {
-    url: url.toString(),
-    silence: () => {
-      isSilent = true
-    },
-    /** From when this is said. */
-    silenceAt: (word: string) => {
-      lastWord = word
-    },
-    speak: () => {
-      isSilent = false
-      lastWord = undefined
-    },
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
 }

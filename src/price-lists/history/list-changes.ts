@@ -8,7 +8,7 @@ import {
   type Schemas,
   Stream,
 } from '../../contract/operation.ts'
-import { isTransient, tooManyRequests } from '../../contract/problem.ts'
+import { isRefusedForNow, tooManyRequests } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
@@ -56,7 +56,7 @@ async function* waitForChanges(
   while (isEmpty() && performance.now() < until && !signal.aborted) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
     current = await readChanges(request).catch((error: unknown) => {
-      if (isTransient(error)) return current
+      if (isRefusedForNow(error)) return current
       throw error
     })
   }

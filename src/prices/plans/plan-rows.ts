@@ -93,7 +93,7 @@ function summaryOf(
       sql`count(${value}) filter (where ${isMeant})`,
     )
   const isRise = sql`action = 'price' and (old is null or new > old)`
-  const isFall = sql`action = 'price' and new < old`
+  const isFall = sql`action = 'price' and (new is null or new < old)`
   const withoutValue = sql`'without_value', count(*) filter (where reason <> 'unchanged'),`
   const hasMargins = sql`margin_before is not null and margin_after is not null`
   return sql`json_build_object(

@@ -185,6 +185,13 @@ t.test('products, a sync and a revert are planned and applied', async (t) => {
   t.strictSame(await pricesNow(), { A: 10, B: 20 })
 })
 
+t.test('a price that a revert takes away falls, to none', async (t) => {
+  const { shop, list } = await aPricedList(t)
+  const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+  const { body } = await shop.post(path, { revision: 2 })
+  t.match(body.summary, { changed: 2, increases: 0, decreases: 2, largest_decrease_percent: null })
+})
+
 t.test('a plan of a revert that leaves conflicts out counts them as the call does', async (t) => {
   const { shop, list, apply, pricesNow } = await aPricedList(t)
   await setPrices(shop, 'L', [{ ...uk('A'), price: 11 }])
