@@ -4,7 +4,8 @@ import * as format from './format.js'
 const faultsShown = 20
 
 /**
- * The errors, the first ones at once, each with its place: the cell of a list, the line and field of a file, or the parameter.
+ * The errors, the first ones at once, each with its place: the cell of a list, the line and field of a file, or the
+ * parameter.
  *
  * @param {Partial<Pick<import('./api.js').Schemas['JobError'], 'cell' | 'line' | 'field' | 'pointer' | 'message'>>[]} errors
  * @param {number} count

@@ -4,7 +4,8 @@ import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
 /**
- * The competitor prices of a row with its attributes, cheapest first, old ones last; how many were compared for all rows, and how many exist.
+ * The competitor prices of a row with its attributes, cheapest first, old ones last; how many were compared for all
+ * rows, and how many exist.
  *
  * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number,
  *   count: number }} Competitors

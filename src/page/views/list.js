@@ -54,17 +54,22 @@ export function showList(main, { id, ...place }, signal) {
 function showRows(panel, list, place, signal) {
   const refill = refilling(panel, signal)
   let shown = place
-  const search = searchField((contains) => {
-    if (!signal.aborted) void show({ ...shown, page: 1, contains }, 'input[type=search]')
-  }, place.contains)
   const load = () => refill((current) => rowsOf({ list, show, search }, shown, current))
   /** @type {import('./list-place.js').Shown['show']} */
   const show = async (place, focused) => {
-    shown = place
     history.pushState(null, '', placeOf(list, place))
+    shown = place
     await load()
     refocus(panel, focused)
   }
+  const search = searchField(async (contains) => {
+    if (signal.aborted) return
+    shown = { ...shown, page: 1, contains }
+    // Each pause while typing would be a step back.
+    history.replaceState(null, '', placeOf(list, shown))
+    await load()
+    refocus(panel, 'input[type=search]')
+  }, place.contains)
   void load()
 }
 
