@@ -151,9 +151,10 @@ function refused(shown, wish, error) {
  * @param {unknown} error
  */
 function failedCall(shown, wish, error) {
-  const isRefused = error instanceof Failure && [404, 409].includes(error.status)
+  const isEnded =
+    error instanceof Failure && ['plan-not-open', 'not-found'].includes(error.type ?? '')
   const again = () => void apply(shown, { ...wish, key: keyToRetry(error, wish.key) })
-  return withWayBack(failed(error, isRefused ? undefined : again), shown.onDone)
+  return withWayBack(failed(error, isEnded ? undefined : again), shown.onDone)
 }
 
 /** A form for the reason to override guardrails. @param {(reason: string) => void} onReason */
