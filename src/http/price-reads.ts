@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Operation } from '../contract/document.ts'
 import { Problem, type ProblemType } from '../contract/problem.ts'
-import { isUnavailable } from '../database/errors.ts'
+import { isTimeout, isUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/pool.ts'
 import type { Pools } from '../pools.ts'
 
@@ -54,7 +54,8 @@ export class PriceReads {
       return result
     } catch (error) {
       if (error instanceof Problem && laggingAnswers.has(error.type)) return work(first)
-      if (error instanceof Problem || !isUnavailable(error)) throw error
+      // A statement that took too long says nothing of the replica.
+      if (error instanceof Problem || isTimeout(error) || !isUnavailable(error)) throw error
       this.#rest(error)
       return work(first)
     }

@@ -4,6 +4,7 @@ import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
@@ -77,6 +78,17 @@ t.test('diff shows the largest changes of all, up to 1,000', async (t) => {
   const lines = (await run('diff', 'L', '2')).stdout.split('\n')
   t.match([lines.length, lines[1]], [1003, /^P2000 .* 100 +1 +-99$/])
   t.match(lines.at(-2), '1,001 cells differ.')
+})
+
+t.test('a diff that is too large for an answer is written by -o', async (t) => {
+  const problem = { type: 'too-costly', title: 'Title', status: 400, detail: 'Too much.' }
+  const { url } = await standIn(t, [
+    { status: 200, body: { count: 1, results: [{ id: 1 }] } },
+    { status: 400, body: { ...problem, instance: 'i' } },
+  ])
+  const { run } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  const stderr = 'Too much. Here, -o writes the file.\n'
+  t.strictSame(await run('diff', 'L', '0', '--url', url), { code: 1, stdout: '', stderr })
 })
 
 t.test('revert undoes a revision and says what it did', async (t) => {

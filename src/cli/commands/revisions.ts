@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
+import { isJob, type PricewellClient, Problem, type Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
-import { UsageFault } from '../faults.ts'
+import { Failed, UsageFault } from '../faults.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
@@ -81,7 +81,12 @@ Examples:
         path: { id: await findList(client, name) },
         query: { ...query, order: 'change' as const, limit: cellsShown },
       }
-      const { data } = await client.GET('/api/v1/price_list/{id}/diff/', { params })
+      const { data } = await client
+        .GET('/api/v1/price_list/{id}/diff/', { params })
+        .catch((fault) => {
+          const isLarge = fault instanceof Problem && fault.type === 'too-costly'
+          throw isLarge ? new Failed(`${fault.detail} Here, -o writes the file.`) : fault
+        })
       const { count, results: cells } = data
       const said = `${number(count)} ${count === 1 ? 'cell differs' : 'cells differ'}.`
       answer(options, cells, cells.length > 0 ? `${table(cells.map(compared))}\n${said}` : said)

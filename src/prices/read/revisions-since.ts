@@ -27,9 +27,10 @@ export async function findRevisionsSince(
     order by revision`.execute(trx)
   const moments = new Map(rows.map(({ revision, at }) => [revision, at]))
   const begin = Math.max(moments.get(first) ?? 0, list.oldest_at?.getTime() ?? 0)
+  const reverts = rows.filter(({ reverts_from }) => reverts_from !== null)
   const undoneBy = new Map<number, number>()
   for (const { revision } of rows.filter(({ voided }) => voided).reverse())
-    undoneBy.set(revision, undoOf(revision, rows, undoneBy))
+    undoneBy.set(revision, undoOf(revision, reverts, undoneBy))
   const oldest = Math.min(...undoneBy.keys())
   return {
     first,
@@ -47,10 +48,10 @@ type StoredRevision = Pick<
 /** The first revision that undid another one; one that is a mistake counts from its own undo on. */
 function undoOf(
   revision: number,
-  revisions: StoredRevision[],
+  reverts: StoredRevision[],
   undoneBy: ReadonlyMap<number, number>,
 ): number {
-  const undos = revisions.filter(
+  const undos = reverts.filter(
     ({ reverts_from, reverts_to }) =>
       (reverts_from ?? Number.POSITIVE_INFINITY) <= revision && revision <= (reverts_to ?? 0),
   )

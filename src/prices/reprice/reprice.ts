@@ -26,12 +26,12 @@ export const reprice: Handler<'reprice'> = (
       }
       await rejectBusy(trx, account, list.id)
       return planReprice(trx, list, call, origin).catch((error) => {
-        throw isTimeout(error) ? tooSlow(error) : error
+        throw isTimeout(error) ? slowFormula(error) : error
       })
     }),
   )
 
-function tooSlow(cause: unknown): Problem {
+function slowFormula(cause: unknown): Problem {
   const detail =
     'The formula takes too long for so many cells. Send the call with `Prefer: respond-async`: a job has the time.'
   return new Problem('too-costly', detail, { cause })
