@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
+import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const service = await startTestService(t)
 const url = await service.app.listen({ port: 0 })
@@ -33,6 +33,29 @@ t.test('the cheapest competitor is first, however many there are', async (t) => 
   t.equal(await shown.count(), 1001)
   t.equal(await page.getByText('competitor prices are compared').count(), 0)
 })
+
+t.test(
+  'a competitor price of over 30 days comes last, with its age, and is not compared',
+  async (t) => {
+    const shop = await aShopWithCompetitors(t, 2)
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+    const entry = { code: 'A1', competitor_price: 0.5 }
+    await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [
+      { ...entry, competitor_name: 'Old', latest_update: daysAgo(32) },
+      { ...entry, competitor_name: 'Recent', latest_update: daysAgo(29) },
+    ])
+    await setPrices(shop, 'Retail', [{ code: 'A1', price: 1 }])
+    const page = await openPage(t, browser, { url, token: shop.token, path: '/#/prices?code=A1' })
+    const shown = page.locator('.cards li')
+    await shown.first().waitFor()
+    const texts = await shown.allTextContents()
+    t.match(texts[0], /^Recent 0\.50 \+100%$/)
+    t.match(texts.at(-1), /^Old 0\.50 \d+ \w+ ago$/)
+    const body = { price_list_name: 'Retail', include: ['competition'], payload: [{ code: 'A1' }] }
+    const [row] = (await shop.post('/api/v1/prices/get_prices/', body)).body
+    t.equal(row.competition.count, 3, 'as the service counts')
+  },
+)
 
 t.test('only competitor prices with the attributes of the product are compared', async (t) => {
   const schema = { attributes: [{ name: 'brand', type: 'string' }] }

@@ -116,15 +116,22 @@ t.test(
 )
 
 t.test('a search finds rows on all pages, and says if there is none', async (t) => {
-  const page = await open(t, `/#/lists/${list.id}?order=-code`)
+  const page = await open(t, '/#/lists')
+  await page.goto(`${url}/#/lists/${list.id}?order=-code`)
   await page.getByLabel('Search').fill('about p002')
   await page.getByRole('heading', { name: '2 rows' }).waitFor()
   t.match(page.url(), /\?contains=about\+p002&order=-code$/)
   t.equal(await page.evaluate('document.activeElement.type'), 'search')
   await page.getByLabel('Search').fill('absent')
   await page.getByRole('main').getByText('No row contains this.').waitFor()
+  await page.getByLabel('Search').fill('p00')
+  await page.getByRole('button', { name: 'Product' }).click()
+  await page.waitForURL(/contains=p00&order=code$/)
   await page.getByLabel('Search').fill('')
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
+  await page.goBack()
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Price lists' }).waitFor()
 })
 
 t.test('an order that so many rows do not allow is left out', async (t) => {
