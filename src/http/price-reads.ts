@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Operation } from '../contract/document.ts'
 import { Problem, type ProblemType } from '../contract/problem.ts'
 import { isTimeout, isUnavailable } from '../database/errors.ts'
+import { findOrigin, isCopyOf, type Origin } from '../database/nodes.ts'
 import type { Database } from '../database/pool.ts'
 import type { Pools } from '../pools.ts'
 
@@ -12,8 +13,11 @@ const accountsMax = 10_000
 /** What a replica that lags says of a new list. */
 const laggingAnswers = new Set<ProblemType>(['price-list-not-found', 'price-list-not-published'])
 
-/** A replica that has failed is left alone for this long; then one read tries it again. */
-const restMs = 10_000
+/**
+ * While prices are read, the replica is checked this often, and is read for twice this long after each check that it
+ * passes. After a failure it is left alone until the next one.
+ */
+const checkMs = 10_000
 
 /** Chooses where operations run: price reads on DATABASE_READ_URL, if it is set, all others on DATABASE_URL. */
 export class PriceReads {
@@ -21,8 +25,13 @@ export class PriceReads {
   readonly #log: FastifyBaseLogger
   /** When each account last did something other than read prices (`performance.now()`). */
   readonly #others = new Map<number, number>()
-  /** Until when the replica is left alone; undefined if it works. */
-  #restsUntil: number | undefined
+  /** When the next check is due, and until when the replica may be read. */
+  #checkAt = 0
+  #usableUntil = 0
+  /** Known from the last check that DATABASE_URL answered: without it, the replica serves the reads alone. */
+  #origin: Origin | undefined
+  /** Whether the log says that the replica is not read. */
+  #isReported = false
 
   constructor(pools: Pools, log: FastifyBaseLogger) {
     this.#pools = pools
@@ -38,7 +47,7 @@ export class PriceReads {
 
   /**
    * Runs `work` on the operation's database. Repeats it on DATABASE_URL if the replica does not respond, or does not
-   * know the list yet.
+   * know the list yet. A database that is no copy of DATABASE_URL, or no longer one, has other prices: it is not read.
    */
   async run<T>(
     { id, pool }: Operation,
@@ -46,33 +55,47 @@ export class PriceReads {
     work: (db: Database) => Promise<T>,
   ): Promise<T> {
     const { replica, [pool]: first } = this.#pools
-    if (!replica || id !== 'getPrices' || this.#isFollowing(account) || this.#rests())
+    if (!replica || id !== 'getPrices' || this.#isFollowing(account) || !this.#isUsable(replica))
       return work(first)
     try {
-      const result = await work(replica)
-      this.#restsUntil = undefined
-      return result
+      return await work(replica)
     } catch (error) {
       if (error instanceof Problem && laggingAnswers.has(error.type)) return work(first)
       // A statement that took too long says nothing of the replica.
       if (error instanceof Problem || isTimeout(error) || !isUnavailable(error)) throw error
-      this.#rest(error)
+      this.#leave(error, 'DATABASE_READ_URL does not respond')
       return work(first)
     }
   }
 
-  /** Whether the replica is left alone. Of the reads after its rest, only the first tries it. */
-  #rests(): boolean {
-    if (this.#restsUntil === undefined) return false
-    if (performance.now() < this.#restsUntil) return true
-    this.#restsUntil = performance.now() + restMs
-    return false
+  #isUsable(replica: Database): boolean {
+    const now = performance.now()
+    if (now >= this.#checkAt) {
+      this.#checkAt = now + checkMs
+      void this.#check(replica)
+    }
+    return now < this.#usableUntil
   }
 
-  #rest(error: unknown): void {
-    if (this.#restsUntil === undefined)
-      this.#log.warn(error, 'DATABASE_READ_URL does not respond: DATABASE_URL serves its reads')
-    this.#restsUntil = performance.now() + restMs
+  /** No read waits for this: until the check is done, they go by the one before. */
+  async #check(replica: Database): Promise<void> {
+    try {
+      const found = await findOrigin(replica)
+      this.#origin = await findOrigin(this.#pools.health).catch(() => this.#origin)
+      if (!this.#origin) return
+      if (!isCopyOf(this.#origin, found))
+        return this.#leave({}, 'DATABASE_READ_URL is no copy of DATABASE_URL')
+      this.#usableUntil = performance.now() + 2 * checkMs
+      this.#isReported = false
+    } catch (error) {
+      this.#leave(error, 'DATABASE_READ_URL does not respond')
+    }
+  }
+
+  #leave(error: unknown, reason: string): void {
+    if (!this.#isReported) this.#log.warn(error, `${reason}: DATABASE_URL serves its reads`)
+    this.#isReported = true
+    this.#usableUntil = 0
   }
 
   #note(account: number): void {

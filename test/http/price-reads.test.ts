@@ -1,42 +1,63 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { cloneDatabase } from '../helpers/database.ts'
+import { databaseUrl } from '../../src/database/server.ts'
+import {
+  cloneDatabase,
+  createTemplate,
+  query,
+  type TestDatabase,
+  template,
+} from '../helpers/database.ts'
+import { captureLog } from '../helpers/log.ts'
+import { startOwnPostgres } from '../helpers/own-postgres.ts'
 import { startServiceOn, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { openProxy } from '../helpers/silent-proxy.ts'
 import { select } from '../helpers/sql.ts'
+import { aStandby } from '../helpers/standby.ts'
 
 const readPath = '/api/v1/prices/get_prices/'
 const read = { price_list_name: 'L', payload: [{ code: 'A', country: 'UK' }] }
 
 /** A service that reads prices from `readUrl`, and a shop with one price. */
-async function aShopThatReads(t: Test, readUrlOf: (url: string) => string | Promise<string>) {
-  const database = await cloneDatabase()
-  const settings = { DATABASE_READ_URL: await readUrlOf(database.url) }
-  const service = await startServiceOn(t, database, settings)
+async function aShopThatReads(
+  t: Test,
+  readUrlOf: (url: string) => string | Promise<string>,
+  database?: TestDatabase,
+) {
+  const first = database ?? (await cloneDatabase())
+  const settings = { DATABASE_READ_URL: await readUrlOf(first.url), LOG_LEVEL: 'warn' }
+  const service = await startServiceOn(t, first, settings)
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   await aList(shop, { name: 'L' })
   await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
-  const sessions = () =>
-    select(
-      service.url,
-      `select from pg_stat_activity where datname = current_database() and application_name = 'pricewell replica'`,
-    )
-  return { shop, sessions }
+  return { shop, database: first }
 }
 
-const priceOf = async (shop: TestAccount) => {
-  const { status, body } = await shop.post(readPath, read)
+/** Whether the last statement of a connection to the replica read prices. */
+async function isRead(replica: string): Promise<boolean> {
+  const sessions = await select(
+    replica,
+    `select from pg_stat_activity where datname = current_database() and application_name = 'pricewell replica'
+     and query not like '%pg_control_system%'`,
+  )
+  return sessions.length > 0
+}
+
+const priceOf = async (shop: TestAccount, name = 'L') => {
+  const { status, body } = await shop.post(readPath, { ...read, price_list_name: name })
   return [status, body[0]?.active_price]
 }
 
+const priceBecomes = async (shop: TestAccount, price: number) => {
+  while ((await priceOf(shop))[1] !== price) await sleep(50)
+}
+
 t.test('prices are read elsewhere, but not within a second of another call', async (t) => {
-  const { shop, sessions } = await aShopThatReads(t, (url) => url)
+  const { shop, database } = await aShopThatReads(t, (url) => url)
   t.strictSame(await priceOf(shop), [201, 0])
-  t.equal((await sessions()).length, 0)
-  await sleep(1100)
-  t.strictSame(await priceOf(shop), [201, 0])
-  t.equal((await sessions()).length, 1)
+  t.notOk(await isRead(database.url))
+  while (!(await isRead(database.url))) t.strictSame(await priceOf(shop), [201, 0])
 })
 
 t.test('prices are read from the first database if the other accepts no connection', async (t) => {
@@ -49,25 +70,51 @@ t.test(
   'a replica that falls silent keeps no reads waiting, and is read again when it speaks',
   async (t) => {
     let proxy: Awaited<ReturnType<typeof openProxy>> | undefined
-    const { shop, sessions } = await aShopThatReads(t, async (url) => {
+    const { shop, database } = await aShopThatReads(t, async (url) => {
       proxy = await openProxy(url)
       return proxy.url
     })
-    await sleep(1100)
-    t.strictSame(await priceOf(shop), [201, 0])
+    while (!(await isRead(database.url))) t.strictSame(await priceOf(shop), [201, 0])
     proxy?.silence()
     // The first read finds out that nothing comes; the others do not try.
     for (let count = 0; count < 20; count++) t.strictSame(await priceOf(shop), [201, 0])
     proxy?.speak()
-    while ((await sessions()).length === 0) t.strictSame(await priceOf(shop), [201, 0])
+    while (!(await isRead(database.url))) t.strictSame(await priceOf(shop), [201, 0])
     await proxy?.close()
   },
 )
 
-t.test('a list that the replica does not have yet is read from the first database', async (t) => {
-  const behind = await cloneDatabase()
-  t.teardown(() => behind.drop())
-  const { shop } = await aShopThatReads(t, () => behind.url)
+t.test('a database that is no copy of the first is not read, and the log says so', async (t) => {
+  const log = captureLog(t)
+  const other = await cloneDatabase()
+  t.teardown(() => other.drop())
+  const { shop } = await aShopThatReads(t, () => other.url)
   await sleep(1100)
   t.strictSame(await priceOf(shop), [201, 0])
+  const isNoCopy = /DATABASE_READ_URL is no copy of DATABASE_URL/
+  while (!isNoCopy.test(log.text())) await sleep(20)
+  t.notOk(await isRead(other.url))
+})
+
+t.test('a standby serves the reads until it is promoted', async (t) => {
+  const { url } = await startOwnPostgres(t, 'primary')
+  await createTemplate(url)
+  const primary = databaseUrl(url, template)
+  const standby = aStandby(t, primary)
+  const { shop } = await aShopThatReads(t, () => standby.url, {
+    name: template,
+    url: primary,
+    serverUrl: url,
+    drop: async () => undefined,
+  })
+  await standby.start()
+  await aList(shop, { name: 'New' })
+  await addProducts(shop, 'New', [{ code: 'A', country: 'UK' }])
+  await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
+  // The standby of this test never follows.
+  await priceBecomes(shop, 0)
+  t.strictSame(await priceOf(shop, 'New'), [201, 0], 'a list that it does not know yet')
+  await query(standby.url, 'select pg_promote()')
+  await priceBecomes(shop, 5)
+  t.strictSame(await priceOf(shop), [201, 5], 'and from then on the first database')
 })
