@@ -102,34 +102,50 @@ AS $function$
           where l.account_id = v.account_id and l.id = v.id
             and (v.revision is not null or l.oldest_at < now() - make_interval(days => days));
         delete from public.list_changes c using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision)) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
+          left join public.list_revisions u on u.account_id = l.account_id and u.price_list_id = l.id
+            and u.revision > l.oldest_revision and u.reverts_from <= l.oldest_revision
+          left join public.list_revisions m on m.account_id = u.account_id and m.price_list_id = u.price_list_id
+            and m.revision = u.reverts_from and m.voided
           group by l.account_id, l.id, l.oldest_revision
         ) as l
           where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.unneeded;
         delete from public.calendar_changes c using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision)) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
+          left join public.list_revisions u on u.account_id = l.account_id and u.price_list_id = l.id
+            and u.revision > l.oldest_revision and u.reverts_from <= l.oldest_revision
+          left join public.list_revisions m on m.account_id = u.account_id and m.price_list_id = u.price_list_id
+            and m.revision = u.reverts_from and m.voided
           group by l.account_id, l.id, l.oldest_revision
         ) as l
           where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.unneeded;
         delete from public.list_revisions v using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision)) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
+          left join public.list_revisions u on u.account_id = l.account_id and u.price_list_id = l.id
+            and u.revision > l.oldest_revision and u.reverts_from <= l.oldest_revision
+          left join public.list_revisions m on m.account_id = u.account_id and m.price_list_id = u.price_list_id
+            and m.revision = u.reverts_from and m.voided
           group by l.account_id, l.id, l.oldest_revision
         ) as l
           where v.account_id = l.account_id and v.price_list_id = l.id and v.revision < l.unneeded;
         delete from public.calendar_months m using public.removed_rows r, (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision)) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
+          left join public.list_revisions u on u.account_id = l.account_id and u.price_list_id = l.id
+            and u.revision > l.oldest_revision and u.reverts_from <= l.oldest_revision
+          left join public.list_revisions m on m.account_id = u.account_id and m.price_list_id = u.price_list_id
+            and m.revision = u.reverts_from and m.voided
           group by l.account_id, l.id, l.oldest_revision
         ) as l
           where m.account_id = r.account_id and m.price_list_id = r.price_list_id and m.row_id = r.row_id
@@ -143,10 +159,14 @@ AS $function$
                 and k.removed_version > l.unneeded
             );
         delete from public.removed_rows r using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision)) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
+          left join public.list_revisions u on u.account_id = l.account_id and u.price_list_id = l.id
+            and u.revision > l.oldest_revision and u.reverts_from <= l.oldest_revision
+          left join public.list_revisions m on m.account_id = u.account_id and m.price_list_id = u.price_list_id
+            and m.revision = u.reverts_from and m.voided
           group by l.account_id, l.id, l.oldest_revision
         ) as l
           where r.account_id = l.account_id and r.price_list_id = l.id and r.removed_version <= l.unneeded;

@@ -68,9 +68,11 @@ async function readRange(
   list: PriceList,
   { from, to }: Schemas['GetPriceHistoryInput'],
 ): Promise<HistoryRange> {
-  const isBeginning = Number(from) === 0 && list.oldest_revision === 0
   const range = {
-    from: from === undefined || isBeginning ? undefined : await readMoment(trx, list, 'from', from),
+    from:
+      from === undefined || Number(from) === 0
+        ? undefined
+        : await readMoment(trx, list, 'from', from),
     to: to === undefined ? undefined : await readMoment(trx, list, 'to', to),
   }
   const isReversed = range.from && range.to && Date.parse(range.from) > Date.parse(range.to)

@@ -1,6 +1,6 @@
 import type { Handler } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
-import { findPriceList } from '../queries.ts'
+import { findPriceList, type PriceList } from '../queries.ts'
 import { revisionColumns, revisionOf, selectRevisions } from './queries.ts'
 
 /** One revision of a list. Throws `not-found`. */
@@ -11,6 +11,11 @@ export const readRevision: Handler<'readRevision'> = ({ account, params, inAccou
       .select(revisionColumns)
       .where('revision', '=', params.revision)
       .executeTakeFirst()
-    if (!found) throw new Problem('not-found', 'The price list has no such revision.')
+    if (!found) throw notFound(list)
     return revisionOf(found)
   })
+
+function notFound({ oldest_revision: oldest }: PriceList): Problem {
+  const beginning = oldest > 0 ? ` Its history begins with revision ${oldest}.` : ''
+  return new Problem('not-found', `The price list has no such revision.${beginning}`)
+}

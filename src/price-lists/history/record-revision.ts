@@ -37,18 +37,19 @@ export async function recordRevision(
   const { priced, added, removed } = change
   const isPublication = !['update_prices', 'reprice', 'revert'].includes(change.kind)
   const isChanged = priced + added + removed > 0 || list.version === 0
-  if (isPublication || isChanged)
-    await raiseRevision(trx, list, { ...change, isPublication, isChanged })
+  if (!isPublication && !isChanged) return list.version
+  const before = await raiseRevision(trx, list, { ...change, isPublication, isChanged })
   if (!isChanged) return list.version
   const revision = nextRevision(list)
-  // Rounded up to milliseconds, as shown: a client that sends the moment back means this revision.
+  // Rounded up to milliseconds, as shown: a client that sends the moment back means this revision. Never before the
+  // revision before, even if the clock was set back.
   await trx
     .insertInto('list_revisions')
     .values({
       account_id: list.account_id,
       price_list_id: list.id,
       revision,
-      at: sql`date_trunc('milliseconds', clock_timestamp() + interval '999 microseconds')`,
+      at: sql`greatest(date_trunc('milliseconds', clock_timestamp() + interval '999 microseconds'), ${before}::timestamptz)`,
       origin: JSON.stringify(await withName(trx, list.account_id, origin)),
       job_id: job ?? null,
       plan_id: plan ?? null,
@@ -67,6 +68,7 @@ export async function recordRevision(
 /** The response header that names the revision shown. */
 export const revisionHeader = (revision: number) => ({ 'price-list-revision': String(revision) })
 
+/** Returns the moment of the revision before; null if there is none. */
 async function raiseRevision(
   trx: Trx,
   list: PriceList,
@@ -76,8 +78,8 @@ async function raiseRevision(
     isPublication,
     isChanged,
   }: Pick<Change, 'added' | 'removed'> & { isPublication: boolean; isChanged: boolean },
-): Promise<void> {
-  await trx
+): Promise<string | null> {
+  const { before } = await trx
     .updateTable('price_lists')
     .set({
       ...(isChanged && {
@@ -88,5 +90,13 @@ async function raiseRevision(
     })
     .where('account_id', '=', list.account_id)
     .where('id', '=', list.id)
-    .execute()
+    .returning(
+      sql<string | null>`(
+        select at::text from list_revisions
+        where account_id = ${list.account_id} and price_list_id = ${list.id} and revision = ${list.version})`.as(
+        'before',
+      ),
+    )
+    .executeTakeFirstOrThrow()
+  return before
 }

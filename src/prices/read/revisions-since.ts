@@ -23,7 +23,7 @@ export async function findRevisionsSince(
   const { rows } = await sql<StoredRevision>`
     select revision, extract(epoch from at) * 1000 as at, voided, reverts_from, reverts_to from list_revisions
     where account_id = ${list.account_id} and price_list_id = ${list.id}
-      and revision >= ${list.oldest_revision} and (revision >= ${first} or voided or reverts_from is not null)
+      and (revision >= ${first} or voided or reverts_from is not null)
     order by revision`.execute(trx)
   const moments = new Map(rows.map(({ revision, at }) => [revision, at]))
   const begin = Math.max(moments.get(first) ?? 0, list.oldest_at?.getTime() ?? 0)

@@ -144,3 +144,58 @@ t.test('a deleted list takes its history along', async (t) => {
     tables.map(() => 0),
   )
 })
+
+t.test('a mistake whose undo is kept stays known to the lowest price', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  for (const price of [10, 1]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  await setPrices(shop, 'L', [{ ...uk('B'), price: 5 }])
+  await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3, void: true })
+  for (const [revision, days] of [500, 480, 470, 405, 345].entries())
+    await query(
+      service.url,
+      `update list_revisions set at = now() - make_interval(days => ${days})
+       where price_list_id = ${id} and revision = ${revision + 1}`,
+    )
+  const thirtyDaysAgo = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
+  const lowest = async (name: string) => {
+    const { body } = await shop.post('/api/v1/prices/get_prices/', {
+      price_list_name: 'L',
+      payload: [uk(name)],
+      include: ['lowest_price'],
+      lowest_price: { days: 365, before: thirtyDaysAgo },
+    })
+    return body[0].lowest_price
+  }
+  for (let run = 0; run < 2; run++) {
+    t.match(await lowest('A'), { price: 10 })
+    t.match(await lowest('B'), { price: 5 })
+    await query(service.url, 'select delete_expired_history(400)')
+  }
+  const ended = `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id}`
+  await query(service.url, ended)
+  await query(service.url, 'select delete_expired_history(400)')
+  const kept = `select from list_changes where price_list_id = ${id}`
+  t.equal((await select(service.url, kept)).length, 0, 'it goes with its undo')
+  t.match(await lowest('A'), { price: 10 })
+})
+
+t.test('what is asked of before the kept history is told where it begins', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('A')])
+  for (const price of [5, 6]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  await query(
+    service.url,
+    `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id}`,
+  )
+  await query(service.url, 'select delete_expired_history(400)')
+  const cut = await shop.get(`/api/v1/price_list/${id}/revisions/2/`)
+  expectProblem(t, cut, 404, 'not-found', 'a revision that is gone')
+  t.match(cut.body.detail, /history begins with revision 3/)
+  const read = { price_list_name: 'L', payload: [uk('A')] }
+  const all = await shop.post('/api/v1/prices/get_price_history/', read)
+  const fromStart = await shop.post('/api/v1/prices/get_price_history/', { ...read, from: 0 })
+  t.strictSame([fromStart.status, fromStart.body], [all.status, all.body])
+})

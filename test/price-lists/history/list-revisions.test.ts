@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -166,4 +168,28 @@ t.test('bad notes, kinds and lists are refused', async (t) => {
   expectProblem(t, await shop.get(`${path}?kind=other`), 400, 'invalid-request', 'invalid-request')
   const other = await service.newAccount(t)
   expectProblem(t, await other.get(path), 404, 'price-list-not-found', 'price-list-not-found')
+})
+
+t.test('a clock that was set back does not change the order of revisions', async (t) => {
+  const { shop, list, path } = await aPublishedList(t)
+  await setPrice(shop, 5)
+  const ahead = new Date(Date.now() + 1500).toISOString()
+  await query(
+    service.url,
+    `update list_revisions set at = '${ahead}' where price_list_id = ${list.id} and revision = 2`,
+  )
+  await setPrice(shop, 6)
+  const { body } = await shop.get(path)
+  t.strictSame(
+    body.results.map(({ revision, at }: { revision: number; at: string }) => [revision, at]),
+    [
+      [3, ahead],
+      [2, ahead],
+      [1, body.results[2].at],
+    ],
+  )
+  await sleep(1600)
+  const read = { price_list_name: 'L', payload: [{ ...uk('A'), price_dimension: 'retail' }] }
+  const then = await shop.post('/api/v1/prices/get_prices/', { ...read, as_of: ahead })
+  t.match(then.body, [{ active_price: 6 }])
 })
