@@ -96,7 +96,6 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
       ...(file.isGzip && { 'content-encoding': 'gzip' }),
     },
     body: '',
-    bodySerializer: () => '',
     ...(parseAs && { parseAs }),
   })
   const said = { path, plan: load.plan, file }

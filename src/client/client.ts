@@ -6,8 +6,18 @@ import createFetchClient, {
 } from 'openapi-fetch'
 import type { paths } from '../../generated/openapi-client.d.ts'
 import { type Job, type WaitOptions, waitForJob } from './jobs.ts'
-import { isOfService, readProblem, Unreachable } from './problem.ts'
-import { isDoubtful, isRead, type Patience, patiently, type Send } from './retry.ts'
+import { isOfService, readProblem } from './problem.ts'
+import {
+  brokenOff,
+  isDoubtful,
+  isRead,
+  type Patience,
+  type PatientSend,
+  patiently,
+  type Reading,
+  type Send,
+  withBody,
+} from './retry.ts'
 
 export interface ClientOptions extends Patience {
   /** The address of the service, for example `http://127.0.0.1:3000`. */
@@ -81,9 +91,13 @@ export function createClient(options: ClientOptions): PricewellClient {
 }
 
 /** openapi-fetch, except that problems are thrown. */
-function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitForJob'> {
+function createCalls(baseUrl: string, send: PatientSend): Omit<PricewellClient, 'waitForJob'> {
   // A redirect may lose the body or the token, or send both elsewhere.
-  const api = createFetchClient<paths, 'application/json'>({ baseUrl, redirect: 'manual' })
+  const api = createFetchClient<paths, 'application/json'>({
+    baseUrl,
+    redirect: 'manual',
+    bodySerializer: bodyOf,
+  })
   api.use({ onResponse: ({ request, response }) => goodAnswer(request, response) })
   const methods = api as unknown as Record<
     Uppercase<Method>,
@@ -91,10 +105,18 @@ function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitFo
   >
   const call =
     (method: Uppercase<Method>) =>
-    (path: string, init: RequestInit = {}) => {
-      const { signal } = init
-      const fetch: Send = (request) => send(request, signal ? { signal } : {})
-      return methods[method](path, { fetch, ...init })
+    async (path: string, init: Reading = {}) => {
+      let mayHaveActed = false
+      const fetch: Send = (request) => {
+        mayHaveActed = !isRead(request)
+        return send(request, init)
+      }
+      try {
+        return await methods[method](path, { fetch, ...init })
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error
+        throw brokenOff({ url: baseUrl }, error, mayHaveActed)
+      }
     }
   const calls = {
     GET: call('GET'),
@@ -104,6 +126,9 @@ function createCalls(baseUrl: string, send: Send): Omit<PricewellClient, 'waitFo
   }
   return calls as unknown as Omit<PricewellClient, 'waitForJob'>
 }
+
+/** No operation takes a JSON string: a string is the text of a file. */
+const bodyOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
 
 async function goodAnswer(request: Request, response: Response): Promise<Response> {
   const answer = wholeAnswer(response, !isRead(request))
@@ -132,7 +157,7 @@ async function logIn(
 }
 
 /** Adds a token, renewed once if it is refused, to every request, and an Idempotency-Key to every POST. */
-function authorized(send: Send, tokens: Tokens): Send {
+function authorized(send: PatientSend, tokens: Tokens): PatientSend {
   return async (request, init) => {
     const { headers } = request
     if (request.method === 'POST' && !headers.has('idempotency-key'))
@@ -150,28 +175,20 @@ function authorized(send: Send, tokens: Tokens): Send {
 }
 
 /** The same response; reading its body throws `Unreachable` if the connection breaks. */
-function wholeAnswer(response: Response, isChange: boolean): Response {
-  const { body, url } = response
+function wholeAnswer(response: Response, mayHaveActed: boolean): Response {
+  const { body } = response
   if (body === null) return response
   const reader = body.getReader()
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const { done, value } = await reader.read().catch((error) => {
-      throw brokenOff(error, url, isChange)
+      // An abort by the caller is left unchanged.
+      throw error instanceof TypeError ? brokenOff(response, error, mayHaveActed) : error
     })
     if (done) controller.close()
     else controller.enqueue(value)
   }
   const cancel = (reason: unknown) => reader.cancel(reason)
-  const read = new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
-  return Object.defineProperty(new Response(read, response), 'url', { value: url })
-}
-
-/** Leaves an abort by the caller unchanged. */
-function brokenOff(error: unknown, url: string, mayHaveActed: boolean): unknown {
-  if (!(error instanceof TypeError)) return error
-  const service = URL.canParse(url) ? new URL(url).origin : 'The service'
-  const message = `${service} broke off in the middle of its answer.`
-  return new Unreachable(message, { cause: error, mayHaveActed })
+  return withBody(response, new ReadableStream({ pull, cancel }, { highWaterMark: 0 }))
 }
 
 interface Tokens {

@@ -65,12 +65,16 @@ export function isOfService({ headers }: Response): boolean {
   return !headers.get('content-type')?.startsWith('text/html')
 }
 
+/** Whether the body of a response says that it is problem details. */
+export function isProblem({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('application/problem+json') ?? false
+}
+
 /** Reads the problem in a response; its type is `about:blank` if the body is not problem details. */
 export async function readProblem(response: Response, mayHaveActed = false): Promise<Problem> {
   const text = await response.text()
   const seconds = retryAfterSeconds(response)
-  if (response.headers.get('content-type')?.startsWith('application/problem+json'))
-    return new Problem(JSON.parse(text), seconds, mayHaveActed)
+  if (isProblem(response)) return new Problem(JSON.parse(text), seconds, mayHaveActed)
   const { status, statusText: title } = response
   const place = response.headers.get('location')
   const detail = `HTTP ${status} ${title}: ${place ? `go to ${place}` : text.slice(0, 200)}`

@@ -1,4 +1,4 @@
-import { readProblem, retryAfterSeconds, Unreachable } from './problem.ts'
+import { isProblem, readProblem, retryAfterSeconds, Unreachable } from './problem.ts'
 
 /** How long a client retries while the service is busy, down or restarting. */
 export interface Patience {
@@ -19,7 +19,18 @@ export interface Patience {
 export type Send = (request: Request, init?: { signal?: AbortSignal | null }) => Promise<Response>
 
 const busy = new Set([409, 429, 503])
-const gateway = new Set([502, 504])
+/** Whether a gateway answered that does not know what the service did. Some have statuses of their own. */
+const isOfGateway = (answer: Response) =>
+  [502, 504].includes(answer.status) ||
+  (!isProblem(answer) && (answer.status >= 500 || [408, 499].includes(answer.status)))
+
+/** With `parseAs: 'stream'` the caller reads the body of a good response. */
+export interface Reading {
+  signal?: AbortSignal | null
+  parseAs?: unknown
+}
+
+export type PatientSend = (request: Request, init?: Reading) => Promise<Response>
 
 /** Last responses to changes of which an earlier attempt may have been carried out, without an answer that tells. */
 const doubtful = new WeakSet<Response>()
@@ -29,19 +40,15 @@ export const isDoubtful = (response: Response): boolean => doubtful.has(response
 
 /**
  * Retries after 429, 503, and 409 with `Retry-After` (an earlier request with this Idempotency-Key is running).
- * Requests that are safe to repeat are also retried if no response arrived or the outcome is unknown. Throws
- * `Unreachable` if no response arrives at all.
+ * Requests that are safe to repeat are also retried if no response arrived, or half of one, or the outcome is unknown.
+ * Throws `Unreachable` if no response arrives at all.
  */
-export function patiently(send: Send, patience: Patience): Send {
+export function patiently(send: Send, patience: Patience): PatientSend {
   return async (request, init) => {
     const nextWait = waits(patience)
     let mayHaveActed = false
     for (;;) {
-      const answer = await send(request.clone(), init).catch((error: unknown) => {
-        // Aborts and errors of a token source are thrown as they are.
-        if (init?.signal?.aborted || !(error instanceof TypeError)) throw error
-        return noAnswer(request, error)
-      })
+      const answer = await attempt(send, request, init)
       const isUnknown = await isOutcomeUnknown(answer)
       mayHaveActed ||= isUnknown && !isRead(request)
       const seconds = isRepeatable(request) || !isUnknown ? nextWait(answer) : undefined
@@ -55,6 +62,39 @@ export function patiently(send: Send, patience: Patience): Send {
           : answer
     }
   }
+}
+
+/** Aborts and errors of a token source are thrown as they are. */
+async function attempt(
+  send: Send,
+  request: Request,
+  { signal, parseAs }: Reading = {},
+): Promise<Response | Unreachable> {
+  const broken =
+    (toError: (request: Request, error: TypeError) => Unreachable) => (error: unknown) => {
+      if (signal?.aborted || !(error instanceof TypeError)) throw error
+      return toError(request, error)
+    }
+  const answer = await send(request.clone(), signal ? { signal } : {}).catch(broken(noAnswer))
+  if (!(answer instanceof Response) || answer.body === null) return answer
+  if (parseAs === 'stream' && answer.ok) return answer
+  const whole = (body: Blob) => withBody(answer, body)
+  return answer.blob().then(whole, broken(brokenOff))
+}
+
+/** The same response with another body. */
+export const withBody = (response: Response, body: Blob | ReadableStream): Response =>
+  Object.defineProperty(new Response(body, response), 'url', { value: response.url })
+
+/** The error of a response whose body breaks off. */
+export function brokenOff(
+  { url }: Pick<Request, 'url'>,
+  cause: Error,
+  mayHaveActed = false,
+): Unreachable {
+  const service = URL.canParse(url) ? new URL(url).origin : 'The service'
+  const message = `${service} broke off in the middle of its answer.`
+  return new Unreachable(message, { cause, mayHaveActed })
 }
 
 /** Returns a function that gives the seconds to wait after each response, or undefined to give up. */
@@ -95,7 +135,7 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
 }
 
 function inDoubt(answer: Response, mayHaveActed: boolean): Response {
-  if (mayHaveActed && (gateway.has(answer.status) || [429, 503].includes(answer.status)))
+  if (mayHaveActed && (isOfGateway(answer) || [429, 503].includes(answer.status)))
     doubtful.add(answer)
   return answer
 }
@@ -103,7 +143,7 @@ function inDoubt(answer: Response, mayHaveActed: boolean): Response {
 /** Whether the service may have got the request, and this does not tell what became of it. */
 export async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {
   if (answer instanceof Unreachable) return !isUnconnected(answer.cause as TypeError)
-  if (gateway.has(answer.status)) return true
+  if (isOfGateway(answer)) return true
   return answer.status === 503 && (await readProblem(answer.clone())).type === 'outcome-unknown'
 }
 
@@ -114,7 +154,7 @@ function isRunning(answer: Response | Unreachable): boolean {
 /** Undefined if a retry would not help. */
 function secondsToWait(answer: Response | Unreachable, attempt: number): number | undefined {
   const growing = Math.min(0.25 * 2 ** attempt, 4) * (0.75 + Math.random() / 2)
-  if (answer instanceof Unreachable || gateway.has(answer.status)) return growing
+  if (answer instanceof Unreachable || isOfGateway(answer)) return growing
   if (!busy.has(answer.status)) return undefined
   const asked = retryAfterSeconds(answer)
   if (asked !== undefined) return asked + Math.random() / 4

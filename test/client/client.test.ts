@@ -35,6 +35,13 @@ t.test('what has a default may be left out', async (t) => {
   t.equal(data[0]?.name, 'L')
 })
 
+t.test('a text is the file of a feed', async (t) => {
+  const { POST } = await aClient(t)
+  const body = 'transaction_id,code,extension,quantity,revenue\nT,C,,1,1\nU,C,,1,1\n'
+  const { data } = await POST(salesPath, { body, headers: { 'content-type': 'text/csv' } })
+  t.match(data, { created: 2 })
+})
+
 t.test('an operation that answers nothing has no data', async (t) => {
   const shop = await service.newAccount(t)
   const { id } = await aList(shop, { name: 'L' })

@@ -35,6 +35,12 @@ t.test('a write is sent again, under one key, when a repetition can help', async
     'gateway has no answer': problem(502),
     'connection breaks': 'destroy',
     'the outcome is unknown': unknown,
+    'half an answer': { status: 201, body: [1], ends: 'cut' },
+    'a status of a gateway': {
+      status: 520,
+      headers: { 'content-type': 'text/plain' },
+      body: 'Unknown',
+    },
     'a date': problem(503, { 'retry-after': new Date().toUTCString() }),
   }
   for (const [name, answer] of Object.entries(cases)) {
@@ -69,13 +75,13 @@ t.test('a login is sent again, too', async (t) => {
 t.test('an answer that breaks off is no answer', async (t) => {
   const cut = { status: 200, body: '{"count": 0, "resu', ends: 'cut' } as const
   const { url } = await standIn(t, [cut])
-  const { GET } = createClient({ baseUrl: url, token: 'a.b.c' })
+  const { GET } = createClient({ baseUrl: url, token: 'a.b.c', retries: 0 })
   const message = `${url} broke off in the middle of its answer.`
   await t.rejects(GET('/api/v1/jobs/'), { name: 'Unreachable', message })
   const { data } = await GET('/api/v1/jobs/', { parseAs: 'stream' })
   await t.rejects(new Response(data as ReadableStream).text(), { name: 'Unreachable', message })
   const refused = await standIn(t, [{ ...cut, status: 400 }])
-  const other = createClient({ baseUrl: refused.url, token: 'a.b.c' })
+  const other = createClient({ baseUrl: refused.url, token: 'a.b.c', retries: 0 })
   await t.rejects(other.GET('/api/v1/jobs/'), { name: 'Unreachable' })
 })
 
@@ -135,6 +141,7 @@ t.test('an error says whether the change may have been made all the same', async
     ['a gateway', [problem(502)], { status: 502, mayHaveActed: true }],
     ['no answer', ['destroy'], { name: 'Unreachable', mayHaveActed: true }],
     ['half an answer', [{ ...done, ends: 'cut' }], { name: 'Unreachable', mayHaveActed: true }],
+    ['no JSON', [{ ...done, body: '[1' }], { name: 'Unreachable', mayHaveActed: true }],
     ['busy', [problem(503, again)], { status: 503, mayHaveActed: false }],
     ['no answer, then refused', ['destroy', problem(400)], { status: 400, mayHaveActed: false }],
   ]
