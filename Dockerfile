@@ -30,4 +30,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=15s --start-period=60s --start-interval=1s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # A young generation of 4 MB: 40 MB less than by default, and as fast.
-CMD ["node", "--max-semi-space-size=4", "dist/src/server.js"]
+CMD ["node", "--max-semi-space-size=4", "--invocation-count-for-turbofan=800", "dist/src/server.js"]
