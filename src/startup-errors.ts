@@ -34,6 +34,7 @@ const advice: Record<string, string> = {
   '53300':
     'let the server and the user of DATABASE_URL take more connections, or end some; OPERATIONS.md says how many are needed',
   '55000': 'let the database take connections, or correct DATABASE_URL',
+  '08006': 'bring that node of the cluster up',
   '08P01':
     'let DATABASE_URL lead to PostgreSQL itself: connections carry settings, which a pooler like PgBouncer does not take',
   '42P07': ownDatabase,

@@ -10,7 +10,7 @@ export interface ClusterStatus {
   })[]
   /** Tables that `distribute` has not distributed yet. */
   not_distributed: string[]
-  /** The largest accounts of the largest shards, the largest first. */
+  /** The largest accounts of the largest shards on reachable nodes, the largest first. */
   largest_accounts: AccountSize[]
 }
 
@@ -40,9 +40,13 @@ export async function readClusterStatus(client: pg.ClientBase): Promise<ClusterS
   await rejectPlain(client)
   const { rows: nodes } = await client.query(selectNodes)
   const { rows: missing } = await client.query(selectMissing, [distributedTables])
-  const { rows: candidates } = await client.query(selectCandidates, [countedMax])
+  const isFilled = missing.length < distributedTables.length
+  const { rows: candidates } = isFilled
+    ? await client.query(selectCandidates, [countedMax])
+    : { rows: [] }
   const accounts: AccountSize[] = []
-  for (const candidate of candidates)
+  const reachable = new Set(nodes.filter((node) => node.is_reachable).map(({ name }) => name))
+  for (const candidate of candidates.filter(({ node }) => reachable.has(node)))
     accounts.push({ ...candidate, ...(await readSize(client, candidate.account)) })
   accounts.sort((a, b) => b.rows - a.rows)
   return {
@@ -64,7 +68,7 @@ const selectNodes = `
 
 const selectMissing = `
   select name from unnest($1::text[]) as listed (name)
-  where to_regclass(name) not in (select logicalrelid from pg_dist_partition)`
+  where (to_regclass(name) in (select logicalrelid from pg_dist_partition)) is not true`
 
 /** The accounts of the shards with the most bytes. */
 const selectCandidates = `

@@ -158,6 +158,15 @@ t.test('stale rows of a file are named by line', async (t) => {
   t.match(body.errors, [{ pointer: '/1', row: 1, line: 3, code: 'stale' }])
 })
 
+t.test('rows of a file may expect the prices of days', async (t) => {
+  const { shop, set } = await aListOf(t, { is_calendar: true })
+  await set([{ ...key, date: '2026-01-01', price: 5 }])
+  const file = (expected: number) =>
+    `code,country,date,price,expected_price\nA,UK,2026-01-02,7,0\nA,UK,2026-01-01,6,${expected}\n`
+  t.match((await csv(shop, '', file(4))).body.errors, [{ pointer: '/1', line: 3, code: 'stale' }])
+  t.match(await csv(shop, '', file(5)), { status: 201, body: { rows: 2 } })
+})
+
 t.test('a job that loads a file knows what the call has seen', async (t) => {
   const { shop, set } = await aListOf(t)
   await set([{ ...key, price: 5 }])

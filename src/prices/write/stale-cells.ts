@@ -93,7 +93,9 @@ async function judgedCells(
   { from, line }: GivenCells,
   observedAt: string | undefined,
 ): Promise<RawBuilder<unknown>> {
-  const { isCalendar, held, since, months } = heldPrice(list)
+  // A cell without a price expects none. Besides, Citus on PostgreSQL 15 and 16 refuses the outer join for staged rows.
+  const join = observedAt === undefined ? sql`join` : sql`left join`
+  const { isCalendar, held, since, months } = heldPrice(list, join)
   const given = sql`
     select f.position, ${line} as line, f.price, f.expected_price, r.id as row_id, f.dimension,
       ${isCalendar ? sql`f.date` : noDay} as date, ${held} as held, ${since} as since
@@ -117,12 +119,18 @@ const noDay = sql`'-infinity'::date`
 const ofRows = ({ account_id, id }: PriceList) =>
   sql`r.account_id = ${account_id} and r.price_list_id = ${id}`
 
-/** SQL of the price held for cell `f` of row `r`, and of the revision that last changed it or its neighbors. */
-export function heldPrice({ account_id, id, is_calendar: isCalendar }: PriceList) {
+/**
+ * SQL of the price held for cell `f` of row `r`, and of the revision that last changed it or its neighbors; `months` adds
+ * the prices of a calendar list by this join.
+ */
+export function heldPrice(
+  { account_id, id, is_calendar: isCalendar }: PriceList,
+  join = sql`left join`,
+) {
   if (!isCalendar)
     return { isCalendar, held: sql`r.prices[f.dimension]`, since: sql`r.since`, months: sql`` }
   const months = sql`
-    left join calendar_months m on m.account_id = ${account_id} and m.price_list_id = ${id} and m.row_id = r.id
+    ${join} calendar_months m on m.account_id = ${account_id} and m.price_list_id = ${id} and m.row_id = r.id
       and m.dimension = f.dimension and m.month = date_trunc('month', f.date)::date`
   const held = sql`m.prices[extract(day from f.date)::integer]`
   return { isCalendar, held, since: sql`m.since`, months }

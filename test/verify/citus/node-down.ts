@@ -1,6 +1,7 @@
 import t from 'tap'
 import { onOneConnection } from '../../../src/database/connection-setup.ts'
 import { databaseUrl } from '../../../src/database/server.ts'
+import { commandLine } from '../../helpers/command-line.ts'
 import { startProcess } from '../../helpers/process.ts'
 import { jwtSecret, type TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -119,6 +120,16 @@ t.test('a node that is down stops its own accounts only', async (t) => {
   )
   const { body } = await other.get('/health/ready')
   t.strictSame(body, { status: 'ok', missing_nodes: [down.node] })
+  const cli = commandLine(t, { DATABASE_URL: service.url })
+  const { stdout } = await cli.run('cluster', 'status', '--json')
+  const { nodes, largest_accounts } = JSON.parse(stdout)
+  const isDown = ({ name }: { name: string }) => name === down.node
+  t.match(nodes.filter(isDown), [{ is_reachable: false }])
+  t.notOk(largest_accounts.some(({ node }: { node: string }) => node === down.node))
+  t.match(await cli.run('account', 'create', '--account', 'x', '--email', 'x@acme.example'), {
+    code: 1,
+    stderr: /bring that node of the cluster up/,
+  })
   const started = await startProcess(t, { DATABASE_URL: service.url, JWT_SECRET: jwtSecret })
   t.equal((await fetch(`${started.url}/health/ready`)).status, 200, 'a process starts')
   await started.stop()
