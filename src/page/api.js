@@ -1,4 +1,3 @@
-import { readEvents } from './events.js'
 import { session } from './session.js'
 
 /** @typedef {import('../../generated/openapi.d.ts').components['schemas']} Schemas */
@@ -85,31 +84,8 @@ export async function remove(path, signal) {
 /** A text as UTF-8 bytes in a Latin-1 string, for use in a header. @param {string} text */
 const latin1 = (text) => String.fromCharCode(...new TextEncoder().encode(text))
 
-/**
- * Yields the changes of a job until it ends. EventSource cannot send an Authorization header.
- *
- * @param {number} id
- * @param {AbortSignal} signal
- * @returns {AsyncGenerator<Schemas['JobInfo']>}
- */
-export async function* jobEvents(id, signal) {
-  const { body } = await send(`/api/v1/jobs/${id}/events/`, {
-    signal,
-    headers: { accept: 'text/event-stream' },
-  })
-  if (!body) return
-  for await (const { data } of readEvents(textOf(body))) yield JSON.parse(data)
-}
-
-/** @param {ReadableStream<Uint8Array<ArrayBuffer>>} body */
-async function* textOf(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    yield value
-  }
-}
+/** How often a job that runs is looked at. */
+const lookMs = 500
 
 /** The failure of a job that the service had accepted. */
 class JobFailure extends Failure {}
@@ -123,8 +99,11 @@ class JobFailure extends Failure {}
  * @returns {Promise<any>}
  */
 export async function resultOfJob(id, title, signal) {
-  for await (const _ of jobEvents(id, signal));
   const { status, result, errors, progress } = await get(`/api/v1/jobs/${id}/`, {}, signal)
+  if (status === 'progress') {
+    await new Promise((resolve) => setTimeout(resolve, lookMs))
+    return resultOfJob(id, title, signal)
+  }
   if (status === 'done') return result
   const [{ code, message } = { code: undefined, message: 'The job has failed.' }, ...rows] = errors
   const faults = { errors: rows, error_count: Math.max(rows.length, progress.error) }

@@ -24,6 +24,8 @@ export function jobState(id, signal) {
   let announced = ''
   /** @type {Update} */
   const update = ({ status, resource_type, progress: { total, finished, error } }) => {
+    // An answer may have been on its way while the job was cancelled.
+    if (status === 'progress' && shownStatus !== '' && shownStatus !== status) return
     badge.className = `badge ${status}`
     badge.textContent = statuses[status]
     bar.max = Math.max(total, 1)

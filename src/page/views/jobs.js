@@ -1,7 +1,6 @@
-import { Failure, get, jobEvents } from '../api.js'
+import { Failure, get } from '../api.js'
 import { el } from '../dom.js'
 import * as format from '../format.js'
-import { newestOf } from '../newest.js'
 import { empty, fill } from '../states.js'
 import { newOrder } from '../table.js'
 import { jobState } from './job-state.js'
@@ -9,96 +8,69 @@ import { jobTable } from './job-table.js'
 
 /** @typedef {import('../api.js').Schemas['JobSummary']} JobSummary */
 
-const refreshMs = 5000
+/** The pause before the jobs are read again, while some run and while none do. */
+const pauseMs = { running: 1000, ended: 5000 }
+/** A service that takes longer does not answer. */
+const answerMs = 10_000
 const shownMax = 50
-/** A browser opens six connections per host; the job list and the rest of the page need some of them. */
-const watchedMax = 3
 
 /** @type {import('../main.js').View<unknown>} */
 export function showJobs(main, _route, signal) {
   const place = el('div', { class: 'panel' })
   main.replaceChildren(el('h1', {}, 'Jobs'), place)
-  const watched = new Set()
   /** @type {States} */
   const states = new Map()
-  const stateOf = (/** @type {number} */ id) => {
-    const state = states.get(id) ?? jobState(id, signal)
-    states.set(id, state)
-    return state
-  }
   const order = newOrder()
+  /** @type {{ count: number, results: JobSummary[] }} */
+  let found = { count: 0, results: [] }
   let shown = ''
-  /** @type {JobSummary[]} */
-  let jobs = []
-  let count = 0
-  const load = () => get('/api/v1/jobs/', { order: 'newest', limit: shownMax }, signal)
-  const looks = newestOf(load, (found) => {
-    jobs = found.results
-    count = found.count
-    for (const job of jobs) {
-      stateOf(job.id).update(job)
-      if (job.status === 'progress') void watch(job.id)
+  const read = async () => {
+    const query = { order: 'newest', limit: shownMax }
+    found = await get(
+      '/api/v1/jobs/',
+      query,
+      AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+    )
+    for (const job of found.results) {
+      const state = states.get(job.id) ?? jobState(job.id, signal)
+      states.set(job.id, state)
+      state.update(job)
     }
-  })
+  }
   const show = () => {
-    shown = keyOf(jobs)
-    if (jobs.length === 0) return [noJobs()]
+    const { count, results } = found
+    shown = keyOf(results)
+    if (results.length === 0) return [noJobs()]
     const summary = `${format.count(count)} in all, the last ${shownMax} are shown`
     return [
-      count > jobs.length && el('p', { class: 'hint' }, summary),
-      jobTable(jobs, states, order),
+      count > results.length && el('p', { class: 'hint' }, summary),
+      jobTable(results, states, order),
     ].filter((node) => node instanceof Node)
-  }
-  const refresh = async () => {
-    await looks.ask()
-    if (keyOf(jobs) !== shown) place.replaceChildren(...show())
   }
   const lost = el(
     'p',
     { class: 'notice', role: 'status' },
     'This may be old: the service does not answer.',
   )
-  // A failed request is soon repeated.
-  const quietly = (/** @type {Promise<void>} */ work) =>
-    void work.then(
-      () => lost.remove(),
-      (error) => error instanceof Failure && error.status === 0 && place.prepend(lost),
-    )
-  const watch = async (/** @type {number} */ id) => {
-    if (watched.has(id) || watched.size >= watchedMax) return
-    watched.add(id)
-    const isOver = await follow(id, stateOf(id), signal)
-    watched.delete(id)
-    if (!isOver) return
-    looks.outdate()
-    quietly(refresh())
+  const refresh = async () => {
+    if (document.hidden) return
+    await read()
+    lost.remove()
+    if (keyOf(found.results) !== shown) place.replaceChildren(...show())
   }
-  void fill(place, signal, () => looks.ask().then(show))
-  const timer = setInterval(() => document.hidden || quietly(refresh()), refreshMs)
-  signal.addEventListener('abort', () => clearInterval(timer))
+  // One after the other: no answer is older than one before.
+  const goOn = () => {
+    const isRunning = found.results.some(({ status }) => status === 'progress')
+    const again = () =>
+      refresh()
+        .catch((error) => error instanceof Failure && error.status === 0 && place.prepend(lost))
+        .finally(goOn)
+    if (!signal.aborted) setTimeout(again, isRunning ? pauseMs.running : pauseMs.ended)
+  }
+  void fill(place, signal, () => read().then(show)).then(goOn)
 }
 
 /** @typedef {Map<number, ReturnType<typeof jobState>>} States */
-
-/**
- * Follows a job. Returns whether it ended; otherwise its stream was cut short.
- *
- * @param {number} id
- * @param {ReturnType<typeof jobState>} state
- * @param {AbortSignal} signal
- */
-async function follow(id, state, signal) {
-  let isOver = false
-  try {
-    for await (const job of jobEvents(id, signal)) {
-      state.update(job)
-      isOver = job.status !== 'progress'
-    }
-  } catch {
-    // The list is read again soon, and the job is followed again if it still runs.
-  }
-  return isOver
-}
 
 /** What the table's rows depend on, except what updates in place. @param {JobSummary[]} jobs */
 function keyOf(jobs) {

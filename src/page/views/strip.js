@@ -59,7 +59,7 @@ function scale(prices) {
   const { low, high } = rangeOf(prices)
   if (low === high) return null
   const colours = Array.from({ length: steps }, (_, step) =>
-    svg('rect', { x: step * 12, width: 12, height: 12, class: `heat-${step + 1}` }),
+    svg('rect', { x: step * 12, width: 12, height: 12, fill: `var(--heat-${step + 1})` }),
   )
   return el(
     'p',
@@ -85,7 +85,7 @@ function bars(days, prices, line, label) {
     days.map((day, index) =>
       svg(
         'rect',
-        { x: index, width: 1.05, height: 10, class: `heat-${heat[index] ?? 0}` },
+        { x: index, width: 1.05, height: 10, fill: `var(--heat-${heat[index] ?? 0})` },
         svg('title', {}, `${format.day(day)}: ${priceOf(prices[index])}`),
       ),
     ),
