@@ -40,91 +40,28 @@ export const cellColumns = (list: PriceList): InputColumn<Cell>[] => [
 ]
 
 /**
- * The cells of a payload, grouped by row. Rows are ranges of one array: an object for each would take a tenth of the
- * time of an update, most of it in garbage collection.
+ * Returns each cell of a payload once, sorted by code, so that neighbors are neighbors in the database, too. Reports a
+ * cell that is given twice with different prices.
  */
-export interface CellsByRow {
-  /** Each cell once, sorted by code, so that neighbors are neighbors in the database, too. */
-  cells: Cell[]
-  /** The index of each row's first cell in `cells`, then the length of `cells`. */
-  starts: number[]
-}
-
-/** Groups the cells of a payload. Reports a cell that is given twice with different prices. */
-export async function groupByRow(
+export async function uniqueCells(
   list: PriceList,
   inputs: readonly Cell[],
   errors: RowErrors,
-): Promise<CellsByRow> {
-  const [cells, starts]: [Cell[], number[]] = [[], []]
+): Promise<Cell[]> {
+  const cells: Cell[] = []
   const comparePlaces = placesComparer(list)
   const compare = (a: Cell, b: Cell) => compareKeys(a, b) || comparePlaces(a, b)
   await mapCooperatively(await sortCooperatively(inputs, compare), (cell) => {
     const before = cells.at(-1)
-    const isOfRow = before !== undefined && compareKeys(before, cell) === 0
-    if (isOfRow && comparePlaces(before, cell) === 0) rejectOtherPrice(before, cell, errors)
-    else {
-      if (!isOfRow) starts.push(cells.length)
-      cells.push(cell)
-    }
+    if (before && compare(before, cell) === 0) rejectOtherPrice(before, cell, errors)
+    else cells.push(cell)
   })
-  starts.push(cells.length)
-  return { cells, starts }
-}
-
-/** Leaves out the cells at these positions of the payload. */
-export function withoutCells(
-  { cells, starts }: CellsByRow,
-  positions: ReadonlySet<number>,
-): CellsByRow {
-  const kept: CellsByRow = { cells: [], starts: [] }
-  for (const row of starts.slice(0, -1).keys()) {
-    const ofRow = cellsOf({ cells, starts }, row).filter(({ position }) => !positions.has(position))
-    if (ofRow.length > 0) kept.starts.push(kept.cells.length)
-    kept.cells.push(...ofRow)
-  }
-  kept.starts.push(kept.cells.length)
-  return kept
+  return cells
 }
 
 /** The first cell of each row. */
-export function rowsOf({ cells, starts }: CellsByRow): Cell[] {
-  return starts.slice(0, -1).map((start) => cells[start] as Cell)
-}
-
-/** The cells of the row with this index. */
-export function cellsOf({ cells, starts }: CellsByRow, row: number): Cell[] {
-  return cells.slice(starts[row], starts[row + 1])
-}
-
-/** Sorts values of rows by the position of each row's first cell in the payload. */
-export function inPayloadOrder<T>(byRow: CellsByRow, known: readonly T[]): T[] {
-  // Allocated in full: an array filled in random order would become a hash map.
-  const length = byRow.cells.reduce((least, { position }) => Math.max(least, position + 1), 0)
-  const ordered = new Array<T>(length)
-  for (const [row, one] of known.entries()) ordered[firstPosition(byRow, row)] = one
-  return ordered.filter(() => true)
-}
-
-function firstPosition({ cells, starts }: CellsByRow, row: number): number {
-  let [at, end] = [starts[row] as number, starts[row + 1] as number]
-  let first = (cells[at] as Cell).position
-  while (++at < end) first = Math.min(first, (cells[at] as Cell).position)
-  return first
-}
-
-/** The price of a row in a dimension; null if not given. */
-export function givenPrice(
-  { cells, starts }: CellsByRow,
-  row: number,
-  dimension: string,
-): number | null {
-  for (let at = starts[row] as number; at < (starts[row + 1] as number); at++) {
-    const { price_dimension = dimension, price } = (cells[at] as Cell).row
-    if (price_dimension === dimension) return price
-  }
-  return null
-}
+export const rowsOf = (cells: readonly Cell[]): Cell[] =>
+  cells.filter((cell, index) => index === 0 || compareKeys(cells[index - 1] as Cell, cell) !== 0)
 
 function compareKeys(a: Cell, b: Cell): number {
   if (a.code < b.code) return -1

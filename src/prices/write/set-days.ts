@@ -1,29 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import { arrayLiteral } from '../../database/array-literal.ts'
-import { type InputColumn, inputRows } from '../../database/input-rows.ts'
 import { analyzeLoaded } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
-import { mapCooperatively } from '../../lib/cooperative.ts'
-import { daysInMonth, monthPlace } from '../../price-lists/calendar.ts'
+import { daysInMonth } from '../../price-lists/calendar.ts'
 import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
-import { dimensionIndex } from '../payload.ts'
-import { type Cell, type CellsByRow, cellsOf } from './cells.ts'
 import type { Written } from './set-prices.ts'
-
-/** Sets the prices of days, which are stored by row, dimension and month. */
-export async function setDays(
-  trx: Trx,
-  list: PriceList,
-  byRow: CellsByRow,
-  rowIds: number[],
-): Promise<Written> {
-  const chunks = await mapCooperatively(rowIds, (id, row) =>
-    chunksOf(list, cellsOf(byRow, row), id),
-  )
-  return mergeMonths(trx, list, await inputRows(trx, chunkColumns, chunks.flat()))
-}
 
 /**
  * Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months, and logs
@@ -69,37 +51,6 @@ export const writeMonths = (list: PriceList): RawBuilder<unknown> => sql`
 
 /** SQL of a month without prices. */
 export const noPrices: RawBuilder<unknown> = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`
-
-/** A row's prices in a dimension and month. */
-interface Chunk {
-  id: number
-  dimension: number
-  month: string
-  /** By day; null if not given. */
-  prices: (number | null)[]
-}
-
-/** Splits a row's cells, which are sorted by dimension and day, by dimension and month. */
-function chunksOf(list: PriceList, cells: Cell[], id: number): Chunk[] {
-  const chunks: Chunk[] = []
-  for (const { row } of cells) {
-    const [dimension, { month, place }] = [dimensionIndex(list, row), monthPlace(row.date ?? '')]
-    let chunk = chunks.at(-1)
-    if (chunk?.dimension !== dimension || chunk.month !== month) {
-      chunk = { id, dimension, month, prices: new Array(daysInMonth).fill(null) }
-      chunks.push(chunk)
-    }
-    chunk.prices[place - 1] = row.price
-  }
-  return chunks
-}
-
-const chunkColumns: InputColumn<Chunk>[] = [
-  { name: 'row_id', type: 'bigint', value: ({ id }) => id },
-  { name: 'dimension', type: 'integer', value: ({ dimension }) => dimension },
-  { name: 'month', type: 'date', value: ({ month }) => month },
-  { name: 'prices', type: 'numeric[]', value: ({ prices }) => arrayLiteral(prices) },
-]
 
 /** Day by day: an unnest of both arrays would take twice as long. */
 const merged = sql.join(

@@ -1,16 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
-import { readNullable, readNumbers } from '../../database/array-literal.ts'
-import { columnsOf, type InputColumn, inputRows } from '../../database/input-rows.ts'
+import { readNumbers } from '../../database/array-literal.ts'
+import { inputRows } from '../../database/input-rows.ts'
 import type { Trx } from '../../database/pool.ts'
 import { guardsMargins, isViolating } from '../../price-lists/guardrails.ts'
 import { insertChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
-import { isPublished, isPublishedNow } from '../../price-lists/list-rows.ts'
+import { isPublished } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { keyColumns, positionedKeyColumns } from '../payload.ts'
-import { type Cell, type CellsByRow, givenPrice, rowsOf } from './cells.ts'
+import { positionedKeyColumns } from '../payload.ts'
 
 /** Row ids in the order of their keys; null for a row that is not in the published list. */
 export type RowIds = (number | null)[]
@@ -24,14 +23,19 @@ export async function findPublishedRows(
   if (keys.length === 0) return []
   const positioned = keys.map(({ code, extensions }, position) => ({ code, extensions, position }))
   const input = await inputRows(trx, positionedKeyColumns, positioned)
-  const { rows } = await sql<{ ids: string | null }>`
-    select array_agg(r.id order by position)::text as ids
+  // Citus on PostgreSQL 15 and 16 refuses an outer join of staged rows.
+  const { rows } = await sql<Record<'found' | 'positions', string | null>>`
+    select array_agg(r.id)::text as found, array_agg(position)::text as positions
     from ${input}
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
-    left join price_list_rows r on r.account_id = ${list.account_id}
+    join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = input.code
       and r.extension_key = input.extension_key and ${isPublished}`.execute(trx)
-  return readNullable(rows[0]?.ids ?? null)
+  const { found = null, positions = null } = rows[0] ?? {}
+  const places = readNumbers(positions)
+  const ids: RowIds = new Array(keys.length).fill(null)
+  for (const [index, id] of readNumbers(found).entries()) ids[places[index] as number] = id
+  return ids
 }
 
 /** What a price write changed. */
@@ -42,39 +46,6 @@ export interface Written {
   changed: number
   /** False if no price violates a guardrail of the list. */
   mayViolate: boolean
-}
-
-export interface SetPrices {
-  ids: RowIds
-  written: Written
-}
-
-/**
- * Sets prices of published rows, and logs the former ones in the history. Dimensions without a new price keep theirs;
- * unchanged rows are not written; unknown rows are skipped.
- */
-export async function setPrices(trx: Trx, list: PriceList, byRow: CellsByRow): Promise<SetPrices> {
-  const count = byRow.starts.length - 1
-  const rows = Array.from({ length: count }, (_, row) => row)
-  const input = await inputRows(trx, rowColumns(list, byRow), rows)
-  const merged = list.price_dimensions.map((_, index) => {
-    const given = sql.ref(`input.${priceName(index)}`)
-    return sql`coalesce(${given}, r.prices[${sql.lit(index + 1)}])`
-  })
-  const answer = await sql<Record<'ids' | 'positions', string | null> & WrittenRow>`
-    with found as materialized (
-      select r.id, input.position, r.since, r.prices as old, array[${sql.join(merged)}] as new
-      from ${input} join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
-        and r.code = input.code and r.extension_key = input.extension_key and ${isPublishedNow(list)}
-    ), ${writeChanged(list)}
-    select array_agg(id)::text as ids, array_agg(position)::text as positions, ${writtenOf(list)}
-    from found`.execute(trx)
-  const [written] = answer.rows
-  const found = readNumbers(written?.ids ?? null)
-  const ids: RowIds = new Array(count).fill(null)
-  for (const [index, row] of readNumbers(written?.positions ?? null).entries())
-    ids[row] = found[index] as number
-  return { ids, written: readWritten(list, written) }
 }
 
 /** SQL of the CTEs that write the rows of `found` (id, since, old, new) whose prices differ, and log their changes. */
@@ -124,22 +95,6 @@ export function readWritten(list: PriceList, row: WrittenRow | undefined): Writt
   const mayViolate = is_violating || guardsMargins(list)
   return { priced: Number(priced), changed: Number(changed), mayViolate }
 }
-
-/** Columns of a row, by its index: its key, and its price in each dimension, null if not given. */
-function rowColumns(list: PriceList, byRow: CellsByRow): InputColumn<number>[] {
-  const rows = rowsOf(byRow)
-  return [
-    { name: 'position', type: 'integer', value: (row) => row },
-    ...columnsOf(keyColumns, (row: number) => rows[row] as Cell),
-    ...list.price_dimensions.map((dimension, index) => ({
-      name: priceName(index),
-      type: 'numeric',
-      value: (row: number) => givenPrice(byRow, row, dimension),
-    })),
-  ]
-}
-
-const priceName = (index: number) => `price_${index}`
 
 /** Reports payload rows that are not in the published list. `ids` belong to `rows`, which has each row once. */
 export function rejectMissing(

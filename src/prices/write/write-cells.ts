@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import { isPublished } from '../../price-lists/list-rows.ts'
@@ -12,23 +13,34 @@ import {
   writtenOf,
 } from './set-prices.ts'
 
-/** How many rows the cells name, and what changed. */
+/** The rows that the cells name, and what changed. */
 interface Updated {
   updated: number
+  /** The ids of the rows by the first position of their cells; none from `writeCells`. */
+  ids: number[]
   written: Written
 }
 
+/** SQL of the position of a cell, and of the ids of rows by their `first` positions. */
+const inOrder = { position: sql`f.position`, ids: sql`array_agg(id order by first)::text` }
+const withoutIds = { position: sql`null::integer`, ids: sql`null` }
+
 /**
  * Sets prices, and logs the former ones in the history. `cells` is a FROM item `f` with each cell once: code,
- * extension_key, dimension, date, price.
+ * extension_key, dimension, date, price. Unknown rows are skipped.
  */
-export function writeCells(
+export const writeCells = (
   trx: Trx,
   list: PriceList,
   cells: RawBuilder<unknown>,
-): Promise<Updated> {
-  return (list.is_calendar ? writeDays : writePrices)(trx, list, cells)
-}
+): Promise<Updated> => (list.is_calendar ? writeDays : writePrices)(trx, list, cells, withoutIds)
+
+/** As `writeCells`, of cells with positions; returns the ids as well. */
+export const writeCellsInOrder = (
+  trx: Trx,
+  list: PriceList,
+  cells: RawBuilder<unknown>,
+): Promise<Updated> => (list.is_calendar ? writeDays : writePrices)(trx, list, cells, inOrder)
 
 /** SQL that joins cells `f` with the published rows `r` of the list. */
 export function joinPublished(list: PriceList): RawBuilder<unknown> {
@@ -58,35 +70,63 @@ async function writePrices(
   trx: Trx,
   list: PriceList,
   cells: RawBuilder<unknown>,
+  { position, ids }: typeof inOrder,
 ): Promise<Updated> {
-  const given = pricesBy(sql`f.dimension`, list.price_dimensions.length)
+  const dimensions = list.price_dimensions.length
+  // The cells of one dimension are rows already.
+  const [given, first, grouping] =
+    dimensions === 1
+      ? [sql`array[f.price]`, position, sql``]
+      : [
+          pricesBy(sql`f.dimension`, dimensions),
+          sql`min(${position})`,
+          sql`group by r.id, r.since, r.prices`,
+        ]
   const merged = list.price_dimensions.map((_, index) => {
     const place = sql.lit(index + 1)
     return sql`coalesce(input.prices[${place}], input.old[${place}])`
   })
-  const { rows } = await sql<WrittenRow & { updated: number }>`
+  const { rows } = await sql<WrittenRow & Named>`
     with found as materialized (
-      select id, since, old, array[${sql.join(merged)}] as new
+      select id, since, old, array[${sql.join(merged)}] as new, first
       from (
-        select r.id, r.since, r.prices as old, ${given} as prices
-        from ${cells} ${joinPublished(list)} group by r.id, r.since, r.prices
+        select r.id, r.since, r.prices as old, ${given} as prices, ${first} as first
+        from ${cells} ${joinPublished(list)} ${grouping}
       ) as input
     ), ${writeChanged(list)}
-    select count(*) as updated, ${writtenOf(list)} from found`.execute(trx)
-  return { updated: Number(rows[0]?.updated), written: readWritten(list, rows[0]) }
+    select count(*) as updated, ${ids} as ids, ${writtenOf(list)} from found`.execute(trx)
+  return { ...readNamed(rows[0]), written: readWritten(list, rows[0]) }
 }
 
-async function writeDays(trx: Trx, list: PriceList, cells: RawBuilder<unknown>): Promise<Updated> {
-  const prices = pricesBy(sql`extract(day from f.date)`, daysInMonth)
+async function writeDays(
+  trx: Trx,
+  list: PriceList,
+  cells: RawBuilder<unknown>,
+  { position, ids }: typeof inOrder,
+): Promise<Updated> {
   const input = sql`(
-    select r.id as row_id, f.dimension, date_trunc('month', f.date)::date as month, ${prices} as prices
-    from ${cells} ${joinPublished(list)}
-    group by r.id, f.dimension, date_trunc('month', f.date)
+    select f.id as row_id, f.dimension, f.month, ${pricesBy(sql`f.day`, daysInMonth)} as prices
+    from (
+      select r.id, f.dimension, f.price, date_trunc('month', f.date)::date as month, extract(day from f.date)::integer as day
+      from ${cells} ${joinPublished(list)} offset 0
+    ) as f
+    group by f.id, f.dimension, f.month
   ) as input`
   const written = await mergeMonths(trx, list, input)
-  const { rows } = await sql<{ updated: number }>`
-    select count(*) as updated from (select distinct code, extension_key from ${cells}) as named`.execute(
+  const { rows } = await sql<Named>`
+    select count(*) as updated, ${ids} as ids
+    from (select r.id, min(${position}) as first from ${cells} ${joinPublished(list)} group by r.id) as named`.execute(
     trx,
   )
-  return { updated: Number(rows[0]?.updated), written }
+  return { ...readNamed(rows[0]), written }
 }
+
+interface Named {
+  updated: number
+  ids: string | null
+}
+
+const readNamed = ({ updated, ids }: Named = { updated: 0, ids: null }) => ({
+  updated: Number(updated),
+  ids: readNumbers(ids),
+})
