@@ -19,6 +19,7 @@ export interface Patience {
 export type Send = (request: Request, init?: { signal?: AbortSignal | null }) => Promise<Response>
 
 const busy = new Set([409, 429, 503])
+
 /** Whether a gateway answered that does not know what the service did. Some have statuses of their own. */
 const isOfGateway = (answer: Response) =>
   [502, 504].includes(answer.status) ||

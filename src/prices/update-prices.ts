@@ -152,12 +152,14 @@ const placesIn =
   (list: PriceList, cells: Cell[]): FindPlaces =>
   async (violating) => {
     const placeOf = (...place: unknown[]) => JSON.stringify(place)
-    const positions = new Map(
-      cells.map(({ code, extensions, row, position }) => [
-        placeOf(code, extensionKey(extensions), dimensionIndex(list, row), row.date ?? null),
+    const positions = new Map<string, number>()
+    await mapCooperatively(cells, ({ code, extensions, row, position }) => {
+      const { date = null } = row
+      positions.set(
+        placeOf(code, extensionKey(extensions), dimensionIndex(list, row), date),
         position,
-      ]),
-    )
+      )
+    })
     return violating.map(({ code, extension_key, dimension, date }) => {
       const row = positions.get(placeOf(code, extension_key, dimension, date))
       return row === undefined ? { pointer: '' } : { pointer: `/payload/${row}`, row }
