@@ -1,2 +1,2 @@
-/** `022_kept_mistakes` replaces the function that this migration replaced. */
+/** Nothing is left to do: `022_kept_mistakes` replaces the same function. */
 export async function up(): Promise<void> {}

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Operation } from '../contract/document.ts'
 import { Problem, type ProblemType } from '../contract/problem.ts'
 import { isTimeout, isUnavailable } from '../database/errors.ts'
-import { findOrigin, isCopyOf, type Origin } from '../database/nodes.ts'
+import { findOrigin, isCopyOf } from '../database/nodes.ts'
 import type { Database } from '../database/pool.ts'
 import type { Pools } from '../pools.ts'
 
@@ -28,8 +28,6 @@ export class PriceReads {
   /** When the next check is due, and until when the replica may be read. */
   #checkAt = 0
   #usableUntil = 0
-  /** Known from the last check that DATABASE_URL answered: without it, the replica serves the reads alone. */
-  #origin: Origin | undefined
   /** Whether the log says that the replica is not read. */
   #isReported = false
 
@@ -80,15 +78,16 @@ export class PriceReads {
   /** No read waits for this: until the check is done, they go by the one before. */
   async #check(replica: Database): Promise<void> {
     try {
-      const found = await findOrigin(replica)
-      this.#origin = await findOrigin(this.#pools.health).catch(() => this.#origin)
-      if (!this.#origin) return
-      if (!isCopyOf(this.#origin, found))
+      const [original, found] = await Promise.all([
+        findOrigin(this.#pools.health),
+        findOrigin(replica),
+      ])
+      if (!isCopyOf(original, found))
         return this.#leave({}, 'DATABASE_READ_URL is no copy of DATABASE_URL')
       this.#usableUntil = performance.now() + 2 * checkMs
       this.#isReported = false
     } catch (error) {
-      this.#leave(error, 'DATABASE_READ_URL does not respond')
+      this.#leave(error, 'DATABASE_READ_URL cannot be compared with DATABASE_URL')
     }
   }
 

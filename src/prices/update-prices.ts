@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { extensionKey, readRowKeys } from '../catalog/row-key.ts'
 import { Answer, type Handler, type OperationRequest, type Schemas } from '../contract/operation.ts'
-import { inputRows } from '../database/input-rows.ts'
+import { inputRowsToJoin } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
@@ -168,7 +168,7 @@ const placesIn =
 
 /** The cells as a FROM item `f`. */
 async function inputCells(trx: Trx, list: PriceList, cells: Cell[]) {
-  const input = await inputRows(trx, [positionColumn, ...cellColumns(list)], cells)
+  const input = await inputRowsToJoin(trx, [positionColumn, ...cellColumns(list)], cells)
   return sql`(select * from ${input}) as f`
 }
 
