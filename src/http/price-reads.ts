@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Operation } from '../contract/document.ts'
-import { Problem, type ProblemType } from '../contract/problem.ts'
+import { Problem } from '../contract/problem.ts'
 import { isTimeout, isUnavailable } from '../database/errors.ts'
 import { findOrigin, isCopyOf } from '../database/nodes.ts'
 import type { Database } from '../database/pool.ts'
@@ -9,9 +9,6 @@ import type { Pools } from '../pools.ts'
 /** An account must see its own writes: for this long after any other call, it reads prices from DATABASE_URL. */
 const followMs = 1000
 const accountsMax = 10_000
-
-/** What a replica that lags says of a new list. */
-const laggingAnswers = new Set<ProblemType>(['price-list-not-found', 'price-list-not-published'])
 
 /**
  * While prices are read, the replica is checked this often, and is read for twice this long after each check that it
@@ -44,8 +41,9 @@ export class PriceReads {
   }
 
   /**
-   * Runs `work` on the operation's database. Repeats it on DATABASE_URL if the replica does not respond, or does not
-   * know the list yet. A database that is no copy of DATABASE_URL, or no longer one, has other prices: it is not read.
+   * Runs `work` on the operation's database. Repeats it on DATABASE_URL if the replica does not respond or finds fault:
+   * one that lags may not know the list, its revision or the client yet. A database that is no copy of DATABASE_URL, or
+   * no longer one, has other prices: it is not read.
    */
   async run<T>(
     { id, pool }: Operation,
@@ -58,9 +56,9 @@ export class PriceReads {
     try {
       return await work(replica)
     } catch (error) {
-      if (error instanceof Problem && laggingAnswers.has(error.type)) return work(first)
+      if (error instanceof Problem) return work(first)
       // A statement that took too long says nothing of the replica.
-      if (error instanceof Problem || isTimeout(error) || !isUnavailable(error)) throw error
+      if (isTimeout(error) || !isUnavailable(error)) throw error
       this.#leave(error, 'DATABASE_READ_URL does not respond')
       return work(first)
     }

@@ -114,6 +114,12 @@ t.test('a standby serves the reads until it is promoted', async (t) => {
   // The standby of this test never follows.
   await priceBecomes(shop, 0)
   t.strictSame(await priceOf(shop, 'New'), [201, 0], 'a list that it does not know yet')
+  const asOf = await shop.post(readPath, { ...read, as_of: 2 })
+  t.strictSame(
+    [asOf.status, asOf.body[0]?.active_price],
+    [201, 5],
+    'a revision that it does not know yet',
+  )
   await query(standby.url, 'select pg_promote()')
   await priceBecomes(shop, 5)
   t.strictSame(await priceOf(shop), [201, 5], 'and from then on the first database')
