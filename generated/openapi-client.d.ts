@@ -1254,9 +1254,10 @@ export interface paths {
          *     products, or 100,000 prices, a background job does it; if that is refused, the plan is open again. A
          *     `Change-Note` replaces the plan's.
          *
-         *     Anything changed after the plan's `base_revision`, or different in the catalog by now, is stale: 409
-         *     `plan-stale` names it and nothing is applied. Other changes to the list do not matter. Guardrails are checked
-         *     again, with current costs: 422 `guardrail-violated`. `skip` leaves stale or violating rows out.
+         *     Anything changed after the plan's `base_revision`, or different in the catalog by now, is stale, as is a price
+         *     that was confirmed by a later observation than the plan's: 409 `plan-stale` names it and nothing is applied.
+         *     Other changes to the list do not matter. Guardrails are checked again, with current costs: 422
+         *     `guardrail-violated`. `skip` leaves stale or violating rows out.
          *
          *     With `at`, at most 400 days ahead, the plan is `scheduled`, and applied at that moment. If it is refused then, it is
          *     `failed`, and `error` says why.
@@ -2271,7 +2272,7 @@ export interface components {
             }[];
             /** @description The revision that applying it made, if any. */
             revision?: number;
-            /** @description How many rows were left out when it was applied, if any. */
+            /** @description How many rows were left out, if any: stale ones when it was made, and those of its application. */
             skipped?: number;
             /** @description Why it was refused at its scheduled time. */
             error?: components["schemas"]["Problem"];
@@ -3309,7 +3310,7 @@ export interface components {
             revision?: number;
             /**
              * @description Why the job failed. For a file, the first 1,000 errors, as in the response to a file loaded directly; for
-             *     stale rows, `stale-rows` and then the first 1,000.
+             *     stale or violating rows, the problem and then its first 1,000 rows.
              */
             errors: components["schemas"]["JobError"][];
         };

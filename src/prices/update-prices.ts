@@ -174,8 +174,10 @@ async function inputCells(trx: Trx, list: PriceList, cells: Cell[]) {
 
 async function planCells(
   trx: Trx,
-  { list, request: { origin }, observation: { observed_at } }: UpdateCall,
-  cells: Cell[],
+  { list, request: { origin }, cells, observation: { observed_at } }: UpdateCall,
+  fresh: Cell[],
 ): Promise<Answer<Schemas['Plan']>> {
-  return planPrices(trx, list, { cells: await inputCells(trx, list, cells), origin, observed_at })
+  const input = await inputCells(trx, list, fresh)
+  const skipped = cells.length - fresh.length
+  return planPrices(trx, list, { cells: input, origin, observed_at, skipped })
 }

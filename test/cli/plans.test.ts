@@ -93,7 +93,7 @@ t.test('apply names what is stale, and leaves it out if it is told to', async (t
     stderr,
     `
 Plan ${id} was not applied: 1 row changed since it was made.
-  B, UK, price: was changed since the plan was made
+  B, UK, price: was changed, or confirmed later, since the plan was made
 Leave them out with \`pricewell apply ${id} --skip stale\`, or make a new plan.
 `.slice(1),
   )

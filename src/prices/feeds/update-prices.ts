@@ -71,6 +71,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
           cells: sql`pg_temp.feed f`,
           origin,
           observed_at,
+          skipped,
         })
         const headers = { ...plan.headers, ...skippedRows(query, skipped) }
         return answerPlanOrJob(trx, locked, { origin, job }, new Answer(plan.body, headers))

@@ -73,7 +73,7 @@ async function planStale(
     select code, extensions, dimension, date from plan_rows plan join pg_temp.left_out using (place)
     where ${ofPlan(plan)} order by place limit ${listedMax}`.execute(trx)
   const columns = await findColumns(trx, list.account_id)
-  const message = 'was changed since the plan was made'
+  const message = 'was changed, or confirmed later, since the plan was made'
   const errors = rows.map((cell) => ({
     ...placeOfCell(list, columns, cell),
     code: 'stale' as const,

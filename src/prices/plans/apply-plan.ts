@@ -143,6 +143,7 @@ async function noteApplied(
   plan: StoredPlan,
   { revision, skipped }: { revision: number | null; skipped: number },
 ): Promise<void> {
+  const { skipped: before = 0 } = plan.call as { skipped?: number }
   await trx
     .updateTable('plans')
     .set({
@@ -151,7 +152,7 @@ async function noteApplied(
       // Null for a plan that is open again: it keeps no moment of a job that has ended without applying it.
       apply_at: plan.apply_at,
       revision,
-      call: sql`call || ${JSON.stringify({ skipped })}::jsonb`,
+      call: sql`call || ${JSON.stringify({ skipped: before + skipped })}::jsonb`,
     })
     .where('account_id', '=', plan.account_id)
     .where('id', '=', plan.id)

@@ -11,19 +11,21 @@ interface PlannedPrices {
   cells: RawBuilder<unknown>
   origin: Origin
   observed_at?: string | undefined
+  /** How many stale cells were left out. */
+  skipped: number
 }
 
 /** Makes a plan of new prices for a locked list. */
 export async function planPrices(
   trx: Trx,
   list: PriceList,
-  { cells, origin, observed_at }: PlannedPrices,
+  { cells, origin, observed_at, skipped }: PlannedPrices,
 ): Promise<Answer<Schemas['Plan']>> {
   const { account_id: account } = list
   const { held, months } = heldPrice(list)
   return makePlan(
     trx,
-    { operation: 'update_prices', list, origin, call: { observed_at } },
+    { operation: 'update_prices', list, origin, call: { observed_at, skipped } },
     sql`
       select f.position, ${keyOfRow}, f.dimension, f.date, null as action, p.costs, ${held} as old, f.price as new,
         null as reason, null::jsonb as inputs

@@ -13,7 +13,7 @@ import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
 export interface Observation {
   observed_at?: string | undefined
   on_stale?: 'reject' | 'skip' | undefined
-  /** A plan confirms no prices. */
+  /** A plan confirms prices only when it is applied. */
   plan?: 'true' | 'false' | undefined
 }
 
@@ -113,8 +113,8 @@ async function judgedCells(
     from (${cells}) as cell`
 }
 
-/** The day of a price outside calendar lists. */
-const noDay = sql`'-infinity'::date`
+/** The day of a confirmed price outside calendar lists. */
+export const noDay = sql`'-infinity'::date`
 
 const ofRows = ({ account_id, id }: PriceList) =>
   sql`r.account_id = ${account_id} and r.price_list_id = ${id}`

@@ -577,6 +577,69 @@ t.test('plans need the scope plan, their application write', async (t) => {
   t.equal((await other.send('DELETE', `/api/v1/plans/${id}/`)).status, 403)
 })
 
+const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+
+t.test('a plan overwrites no price that was confirmed by a later observation', async (t) => {
+  const { shop, plan, apply, pricesNow } = await aPricedList(t)
+  const update = (body: object) => shop.post(updates, { price_list_name: 'L', ...body })
+  await update({ observed_at: ago(0), payload: [{ ...uk('B'), price: 20 }] })
+  await shop.post('/api/v1/prices/bulk_remove_products/', {
+    price_list_name: 'L',
+    payload: [uk('A')],
+  })
+  await addProducts(shop, 'L', [uk('A')])
+  const body = {
+    observed_at: ago(-0.02),
+    payload: [
+      { ...uk('A'), price: 11 },
+      { ...uk('B'), price: 20 },
+    ],
+  }
+  const { id } = await plan(updates, body)
+  const later = [{ ...uk('B'), price: 20 }]
+  t.equal((await update({ observed_at: ago(-0.04), payload: later })).status, 201)
+  t.equal((await apply(id)).status, 201, 'unless the plan leaves it as it is')
+  t.match(await pricesNow(), { A: 11, B: 20 })
+  const other = await plan(updates, {
+    observed_at: ago(-0.05),
+    payload: [{ ...uk('B'), price: 21 }],
+  })
+  t.equal((await update({ observed_at: ago(-0.07), payload: later })).status, 201)
+  expectProblem(t, await apply(other.id), { status: 409, type: 'plan-stale' })
+  t.match(await pricesNow(), { B: 20 })
+})
+
+t.test('applying a plan confirms the prices that it leaves as they are', async (t) => {
+  const { shop, plan, apply } = await aPricedList(t)
+  const body = {
+    observed_at: ago(-0.04),
+    payload: [
+      { ...uk('A'), price: 10 },
+      { ...uk('B'), price: 20 },
+    ],
+  }
+  const { id } = await plan(updates, body)
+  const update = (code: string, observed_at: string) =>
+    shop.post(updates, { price_list_name: 'L', observed_at, payload: [{ ...uk(code), price: 30 }] })
+  t.equal((await update('A', ago(-0.02))).status, 201, 'making it confirms nothing')
+  t.match(await apply(id, { skip: ['stale'] }), { status: 201, headers: { 'skipped-rows': '1' } })
+  t.equal((await update('A', ago(-0.03))).status, 201, 'nor applying it what has changed')
+  t.equal((await update('B', ago(-0.03))).status, 409)
+})
+
+t.test('a plan tells how many stale rows were left out when it was made, and after', async (t) => {
+  const { shop, plan, apply, planPrices } = await aPricedList(t)
+  const payload = [
+    { ...uk('A'), price: 11, expected_price: 99 },
+    { ...uk('B'), price: 22 },
+  ]
+  const made = await plan(updates, { on_stale: 'skip', payload })
+  t.match([made.summary.rows, made.skipped], [1, 1])
+  await apply((await planPrices({ B: 21 })).id)
+  await apply(made.id, { skip: ['stale'] })
+  t.equal((await shop.get(`/api/v1/plans/${made.id}/`)).body.skipped, 2)
+})
+
 t.test('a plan keeps what the sender saw', async (t) => {
   const { shop, list, plan, apply } = await aPricedList(t)
   const observed_at = new Date(Date.now() + 60_000).toISOString()
