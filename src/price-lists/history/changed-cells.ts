@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { daysInMonth } from '../calendar.ts'
-import { everyRow } from '../list-rows.ts'
 import { ofList } from '../publication.ts'
 import type { PriceList } from '../queries.ts'
 
@@ -78,7 +77,7 @@ function cellsOfRows(
     select * from (
       select ${revision}::integer as revision, c.change, r.id as row_id, ${keyColumns}, d.dimension, null::date as date,
         ${priceIn('old_prices')} as old, ${priceIn('new_prices')} as new
-      from ${everyRow(list, keyColumns, isMeant)} as r
+      from ${keysOfEveryRow(list, isMeant)} as r
       cross join lateral (${sql.join(changes, sql` union all `)}) as c
       cross join generate_series(1, ${sql.lit(list.price_dimensions.length)}) as d (dimension)
       where c.place is not null
@@ -90,8 +89,22 @@ function cellsOfRows(
 /** SQL that joins the product and key `r` of the row of each `cell`, of which there are about so many. */
 export const joinKeys = (list: PriceList, cells: number): RawBuilder<unknown> =>
   cells > lookUpsMax
-    ? sql`join ${everyRow(list, keyColumns)} as r on r.id = cell.row_id`
+    ? sql`join ${keysOfEveryRow(list, sql`true`)} as r on r.id = cell.row_id`
     : sql`cross join ${keyOfFormerRow(list, sql`cell.row_id`)}`
+
+/**
+ * SQL of the rows `r` that the list has or had and that meet a condition, each once, although a row that a revert brought
+ * back is stored once more.
+ */
+const keysOfEveryRow = (list: PriceList, isMeant: RawBuilder<unknown>) => sql`(
+  select id, ${keyColumns} from price_list_rows r where ${ofList(list)} and ${isMeant}
+  union all
+  select distinct on (row_id) row_id, ${keyColumns} from removed_rows r
+  where ${ofList(list)} and ${isMeant} and not exists (
+    select from price_list_rows back
+    where back.account_id = r.account_id and back.price_list_id = r.price_list_id and back.id = r.row_id
+  )
+)`
 
 const inRevisions = (list: PriceList, { after, until }: Revisions) =>
   sql`${ofList(list)} and revision > ${after} and revision <= ${until}`

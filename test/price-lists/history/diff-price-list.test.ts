@@ -81,6 +81,21 @@ t.test('a row that left is named by the id it had, also if it came and left agai
   t.match(body.results, [{ change: 'removed', old: 5, pk: former.body.results[0].pk }])
 })
 
+t.test('a row that a revert brought back is one cell, also among many changes', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const key = { code: 'A', country: 'UK' }
+  await addProducts(shop, 'L', [key])
+  await shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload: [key] })
+  await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 2 })
+  await setPrices(shop, 'L', [{ ...key, price: 5 }])
+  const many = `update list_revisions set priced = 100001 where account_id = ${shop.id} and revision = 4`
+  await select(service.url, many)
+  const { body } = await shop.get(`/api/v1/price_list/${id}/diff/?from=3`)
+  t.match(body, { count: 1, results: [{ code: 'A', old: 0, new: 5 }] })
+  t.equal(body.results.length, 1)
+})
+
 t.test('a file has all cells, with the change in percent rounded half up', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const { id } = await aList(shop, { name: 'L' })

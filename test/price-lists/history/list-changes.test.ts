@@ -155,6 +155,24 @@ t.test('a large revision is read in pages of any size, each change once', async 
   await expectPagesAlike(t, shop, id, { added: 220, priced: 193, removed: 120 })
 })
 
+t.test('a row that a revert brought back has each change once, in pages of any size', async (t) => {
+  const codes = Array.from({ length: 12 }, (_, index) => `${index}`)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const payload = codes.map((code) => ({ code, country: 'UK' }))
+  await addProducts(shop, 'L', payload)
+  for (const revision of [2, 4]) {
+    await shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload })
+    await shop.post(`/api/v1/price_list/${id}/revert/`, { revision })
+  }
+  await setPrices(
+    shop,
+    'L',
+    payload.map((row) => ({ ...row, price: 5 })),
+  )
+  await expectPagesAlike(t, shop, id, { added: 36, removed: 24, priced: 12 })
+})
+
 t.test('a large revision of a calendar list is read in pages of any size', async (t) => {
   const codes = Array.from({ length: 12 }, (_, index) => `${index % 5}-${index}`)
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
