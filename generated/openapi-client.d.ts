@@ -495,8 +495,8 @@ export interface paths {
          *     later observation is not overwritten. A change sent without `observed_at` counts with its own time. A row with
          *     `expected_price` overwrites only that price. Stale rows get 409 `stale-rows`, and nothing is written; with
          *     `on_stale: skip` they are left out. Bad rows are reported first (400). A row that would change nothing is never
-         *     stale, nor is one whose price was never set. Sending the current price with `observed_at` confirms it, without a
-         *     revision.
+         *     stale, nor is one of a product that never had a price in the list (in a calendar list: in that month). Sending the
+         *     current price with `observed_at` confirms it, without a revision.
          *
          *     A file may have the column `priced` of an export. Lines where it is false set nothing and are not checked; they
          *     count as `rows`. Without it, and in a JSON body, each row sets a price.

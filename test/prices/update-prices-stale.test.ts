@@ -131,6 +131,37 @@ t.test('a row that expects another price is stale', async (t) => {
   t.match(await set([{ ...key, price: 6, expected_price: 5 }]), { status: 201 })
 })
 
+t.test('a price that was reverted to none is not the expected one', async (t) => {
+  for (const is_calendar of [false, true])
+    await t.test(is_calendar ? 'calendar' : 'plain', async (t) => {
+      const { shop, list, set } = await aListOf(t, { is_calendar })
+      const cell = { ...key, ...(is_calendar && { date: ago(-2 * 1440).slice(0, 10) }) }
+      await set([{ ...cell, price: 5 }])
+      await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 2 })
+      const { status, body } = await set([{ ...cell, price: 6, expected_price: 5 }])
+      t.match({ status, body }, isStale)
+      t.match(body.errors, [{ message: 'the price is not set, not 5' }])
+      t.match(await set([{ ...cell, price: 6, expected_price: 0 }]), { status: 201 })
+    })
+})
+
+t.test('a confirmation ends with the price that it confirmed', async (t) => {
+  for (const overrides of [{}, { price_dimensions: ['x', 'y'] }, { is_calendar: true }])
+    await t.test(JSON.stringify(overrides), async (t) => {
+      const { set } = await aListOf(t, overrides)
+      const cell = {
+        ...key,
+        ...('is_calendar' in overrides && { date: ago(-2 * 1440).slice(0, 10) }),
+        ...('price_dimensions' in overrides && { price_dimension: 'x' }),
+      }
+      await set([{ ...cell, price: 1 }])
+      await set([{ ...cell, price: 1 }], { observed_at: ago(-4) })
+      t.match(await set([{ ...cell, price: 2 }], { observed_at: ago(-2) }), isStale)
+      await set([{ ...cell, price: 2 }])
+      t.match(await set([{ ...cell, price: 3 }], { observed_at: ago(-1) }), { status: 201 })
+    })
+})
+
 t.test('stale rows are left out of the answer and the revision with skip', async (t) => {
   const { shop, list, set } = await aListOf(t)
   await set([{ ...key, price: 5 }])
@@ -257,6 +288,13 @@ for (const [kind, [overrides, places]] of Object.entries(kinds))
     }
     const cells = places.flatMap((place) => ['A', 'B'].map((code) => ({ ...key, code, ...place })))
     const known = cells.map((): { price?: number; seen: number } => ({ seen: 0 }))
+    const placeOf = (cell: { code: string; date?: string }) =>
+      `${cell.code} ${cell.date?.slice(0, 7)}`
+    const hadPrice = (at: number) =>
+      cells.some(
+        (cell, other) =>
+          known[other]?.price !== undefined && placeOf(cell) === placeOf(cells[at] ?? cell),
+      )
     for (let step = 0; step < 60; step++) {
       const seen = random(3) === 0 ? undefined : Date.now() + (random(12) - 8) * 30_000
       const on_stale = random(2) === 0 ? 'skip' : 'reject'
@@ -270,9 +308,9 @@ for (const [kind, [overrides, places]] of Object.entries(kinds))
         row,
       }: (typeof sent)[number] & { row: { expected_price?: number } }) => {
         const { price, seen: last } = known[at] ?? { seen: 0 }
-        if (price === undefined || price === row.price) return false
-        const { expected_price: expected = price } = row
-        return expected !== price || (seen !== undefined && last > seen)
+        const { expected_price: expected = price ?? 0 } = row
+        if (price === row.price || !hadPrice(at)) return false
+        return expected !== (price ?? 0) || (seen !== undefined && last > seen)
       }
       const fresh = sent.filter((one) => !isStale(one))
       const answer = await set(

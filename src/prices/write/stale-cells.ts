@@ -96,9 +96,11 @@ async function judgedCells(
   // A cell without a price expects none. Besides, Citus on PostgreSQL 15 and 16 refuses the outer join for staged rows.
   const join = observedAt === undefined ? sql`join` : sql`left join`
   const { isCalendar, held, since, months } = heldPrice(list, join)
+  // A row that was just added expects nothing.
+  const read = sql`coalesce(${held}, case when ${since} > r.added_version then 0 end)`
   const given = sql`
-    select f.position, ${line} as line, f.price, f.expected_price, r.id as row_id, f.dimension,
-      ${isCalendar ? sql`f.date` : noDay} as date, ${held} as held, ${since} as since
+    select f.position, ${line} as line, f.price, f.expected_price, f.expected_price <> ${read} as is_unexpected,
+      r.id as row_id, f.dimension, ${isCalendar ? sql`f.date` : noDay} as date, ${held} as held, ${since} as since
     from ${from}
     join price_list_rows r on ${ofRows(list)} and r.code = f.code and r.extension_key = f.extension_key
       and ${isPublishedNow(list)}
@@ -109,7 +111,7 @@ async function judgedCells(
       : await observedCells(trx, list, given, observedAt)
   const isLater = observedAt === undefined ? sql`` : sql`or known > ${observedAt}::timestamptz`
   return sql`
-    select *, held is distinct from price and (expected_price <> held ${isLater}) is true as is_stale
+    select *, held is distinct from price and (is_unexpected ${isLater}) is true as is_stale
     from (${cells}) as cell`
 }
 
@@ -137,8 +139,8 @@ export function heldPrice(
 }
 
 /**
- * SQL of the given cells with their last observation. Cells are grouped with the changes since the first revision that
- * was observed after `observedAt`, not joined: the planner cannot know how many there were.
+ * SQL of the given cells with their last observation. Cells are grouped with the changes since the first that was
+ * observed after `observedAt`, or followed such a confirmation, not joined: the planner cannot know how many there were.
  */
 async function observedCells(
   trx: Trx,
@@ -146,24 +148,34 @@ async function observedCells(
   given: RawBuilder<unknown>,
   observedAt: string,
 ): Promise<RawBuilder<unknown>> {
+  const ofCell = sql`row_id = cell.row_id and dimension = cell.dimension and date = cell.date`
+  // Whether a confirmed cell of several in a row has changed since then, only the changes tell.
+  const confirmations = hasNeighbours(list)
+    ? sql`union all
+      select confirmed.revision + 1 from (${given}) as cell cross join lateral (
+        select revision from confirmed_prices
+        where ${ofList(list)} and ${ofCell} and observed_at > ${observedAt}::timestamptz
+      ) as confirmed`
+    : sql``
   const { rows } = await sql<{ first: number | null }>`
-    select min(revision) as first from list_revisions
-    where ${ofList(list)} and coalesce(observed_at, at) > ${observedAt}::timestamptz`.execute(trx)
+    select min(revision) as first from (
+      select revision from list_revisions where ${ofList(list)} and coalesce(observed_at, at) > ${observedAt}::timestamptz
+      ${confirmations}
+    ) as later`.execute(trx)
   const first = rows[0]?.first ?? list.version + 1
   const later = changedCells(list, { after: first - 1, until: list.version })
   // Of a price that was set before the kept history, only the latest moment that it may have been seen is known.
   const isBefore = sql`held is not null and since <= ${list.oldest_revision}`
   const before = sql`case when ${isBefore} then ${list.oldest_at}::timestamptz end`
-  const ofCell = sql`row_id = cell.row_id and dimension = cell.dimension and date = cell.date`
   return sql`
     select cell.*, greatest(changed.observed_at, ${confirmedAt(list)}, ${before})::timestamptz as known
     from (
       select row_id, dimension, date, max(position) as position, max(line) as line, max(price) as price,
-        max(expected_price) as expected_price, max(held) as held, max(since) as since, max(revision) as revision
+        max(expected_price) as expected_price, bool_or(is_unexpected) as is_unexpected, max(held) as held, max(since) as since, max(revision) as revision
       from (
         select *, null::integer as revision from (${given}) as given
         union all
-        select null, null, null, null, row_id, dimension, coalesce(date, ${noDay}), null, null, revision
+        select null, null, null, null, null, row_id, dimension, coalesce(date, ${noDay}), null, null, revision
         from ${later} where change = 'priced' or new is not null
       ) as cell
       group by row_id, dimension, date
@@ -178,11 +190,14 @@ async function observedCells(
 }
 
 /** SQL of the moment of a confirmation, unless the price changed after it. */
-function confirmedAt({ is_calendar, price_dimensions }: PriceList) {
-  const hasNeighbours = is_calendar || price_dimensions.length > 1
-  const changed = hasNeighbours ? sql`coalesce(cell.revision, 0)` : sql`since`
+function confirmedAt(list: PriceList) {
+  const changed = hasNeighbours(list) ? sql`coalesce(cell.revision, 0)` : sql`since`
   return sql`case when confirmed.revision >= ${changed} then confirmed.observed_at end`
 }
+
+/** Whether `since` may be that of another price. */
+const hasNeighbours = ({ is_calendar, price_dimensions }: PriceList) =>
+  is_calendar || price_dimensions.length > 1
 
 /** SQL of the CTE that records prices sent unchanged as confirmed. */
 function confirmedCells(list: PriceList, observedAt: string): RawBuilder<unknown> {
@@ -220,7 +235,8 @@ function staleMessage(
   known: StaleCell['known'],
 ): string {
   const at = shownTimestamp(known ?? '')
+  if (expected !== null && expected !== (held ?? 0))
+    return `the price is ${held ?? 'not set'}, not ${expected}`
   if (held === null) return `the price was reverted to none at ${at}, after observed_at`
-  if (expected !== null && expected !== held) return `the price is ${held}, not ${expected}`
   return `the price ${held} was seen at ${at}, after observed_at`
 }
