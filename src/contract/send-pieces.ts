@@ -1,6 +1,23 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { Stream } from './operation.ts'
+import type { Trx } from '../database/pool.ts'
+import { type InAccount, Stream } from './operation.ts'
+
+/** Returns what `work` answers; the transaction of `work` may last as long as the response is sent. */
+export function answerWhileSending<T>(
+  inAccountSending: InAccount,
+  work: (trx: Trx, answer: (result: T) => void) => Promise<void>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    inAccountSending((trx) =>
+      work(trx, resolve).catch((error) => {
+        // Before the rollback: it fails too if rows are unread, and would hide this error.
+        reject(error)
+        throw error
+      }),
+    ).catch(reject)
+  })
+}
 
 /** A response that is made while it is sent. */
 interface Pieces {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Export, OpenExport } from '../contract/export.ts'
-import { Answer, type OperationId, type Stream } from '../contract/operation.ts'
-import { sendPieces } from '../contract/send-pieces.ts'
-import type { Database, Trx } from '../database/pool.ts'
-import { readInAccount } from '../database/tenant-transaction.ts'
+import { Answer, type Handler, type OperationId } from '../contract/operation.ts'
+import type { PageQuery } from '../contract/read-page.ts'
+import { answerWhileSending, sendPieces } from '../contract/send-pieces.ts'
+import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { csvLine, escapeFormula } from './csv-cell.ts'
 
@@ -15,45 +15,24 @@ const stalledMs = 120_000
 
 const byteOrderMark = '\ufeff'
 
-/** A read whose response is a file. */
-export interface ExportCall {
-  db: Database
-  export: Export<OperationId>
-  account: number
-  // biome-ignore lint/suspicious/noExplicitAny: of any operation, validated.
-  params: any
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  query: any
-  mediaType: string
-  onSeat: (work: () => Promise<void>) => Promise<void>
-}
-
 /**
- * Sends all matching rows, as of one moment, as fast as the client reads. The account's seat is held until the end.
- * Errors in the request are thrown before the response begins.
+ * Returns the handler that answers an operation with all matching rows as a file, as of one moment, as fast as the client
+ * reads. The account's seat is held until the end. Errors in the request are thrown before the response begins.
  */
-export function answerExport({ onSeat, ...call }: ExportCall): Promise<Answer<Stream>> {
-  return new Promise((resolve, reject) => {
-    onSeat(() => sendRows(call, resolve)).catch(reject)
-  })
-}
-
-/** Calls `answer` when rows can be sent; resolves when all are sent or the client stops reading. */
-function sendRows(
-  { db, mediaType, ...call }: Omit<ExportCall, 'onSeat'>,
-  answer: (file: Answer<Stream>) => void,
-): Promise<void> {
-  return readInAccount(db, call.account, async (trx) => {
-    const opened = await call.export(trx, call)
-    const form = { mediaType, mark: call.query.bom === 'true' ? byteOrderMark : '' }
-    await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
-    await sendPieces({
-      contentType: `${mediaType}; charset=utf-8`,
-      stalledMs,
-      answer: (stream) => answer(new Answer(stream, opened.headers ?? {})),
-      write: (sent) => textOf(trx, opened, form, sent),
+export function exportRows(open: Export<OperationId>, mediaType: string): Handler<OperationId> {
+  return ({ inAccountSending, account, params, query }) =>
+    answerWhileSending(inAccountSending, async (trx, answer) => {
+      const opened = await open(trx, { account, params, query })
+      const { bom } = query as PageQuery
+      const form = { mediaType, mark: bom === 'true' ? byteOrderMark : '' }
+      await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)
+      await sendPieces({
+        contentType: `${mediaType}; charset=utf-8`,
+        stalledMs,
+        answer: (stream) => answer(new Answer(stream, opened.headers ?? {})),
+        write: (sent) => textOf(trx, opened, form, sent),
+      })
     })
-  })
 }
 
 interface FileForm {

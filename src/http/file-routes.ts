@@ -14,9 +14,8 @@ import {
 import { clientGone, type Problem, problemTypes } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
-import { answerExport } from '../feeds/export.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
-import { operationExport, operationFeed } from '../feeds/feeds.ts'
+import { operationFeed } from '../feeds/feeds.ts'
 import { isOfRows, RejectedRows } from '../feeds/rejected-rows.ts'
 import { runFeed } from '../feeds/run-feed.ts'
 import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
@@ -24,7 +23,7 @@ import { storeFile } from '../jobs/file-pieces.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
-import { sendStream, statusOf } from './execute.ts'
+import { statusOf } from './execute.ts'
 import type { Implementation, OperationServices } from './handlers.ts'
 import { helpLink, pathPrefixOf, prefersJob } from './headers.ts'
 import { storing } from './idempotency.ts'
@@ -109,29 +108,6 @@ function sendAnswer(
   const type = headers.location ? 'application/json; charset=utf-8' : feedResultType
   const status = isFileJob(result) ? 202 : statusOf(operation, reply.request, headers.location)
   return reply.code(status).headers(headers).type(type).send(body)
-}
-
-/** Streams all rows of an operation as a file. */
-export async function giveFile(
-  mediaType: string,
-  { operation }: Implementation,
-  { pools: { streams: db }, bulkheads }: OperationServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { params, query } = request
-  const account = request.caller?.account ?? 0
-  const { body: stream, headers } = await answerExport({
-    db,
-    params,
-    query,
-    mediaType,
-    account,
-    onSeat: (work) => bulkheads.streams.run(account, reply.raw, work),
-    export: operationExport(operation),
-  })
-  request.answered = stream
-  return sendStream(stream, operation.status, reply.headers(headers))
 }
 
 const feedResultType = 'application/vnd.pricewell.feed+json'

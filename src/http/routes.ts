@@ -6,9 +6,11 @@ import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import { countRows } from '../contract/row-slices.ts'
 import { bodyCheck, type ParameterSchema, parameterCheck } from '../contract/validation.ts'
+import { exportRows } from '../feeds/export.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
+import { operationExport } from '../feeds/feeds.ts'
 import { runOperation } from './execute.ts'
-import { giveFile, takeFile } from './file-routes.ts'
+import { takeFile } from './file-routes.ts'
 import { handlers, type Implementation, type OperationServices } from './handlers.ts'
 import type { ServiceOperation } from './health.ts'
 import { rejectUndeclaredMethods } from './method-not-allowed.ts'
@@ -106,14 +108,16 @@ function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { answers, fileAnswers } = implementation.operation
+  const { operation } = implementation
+  const { answers, fileAnswers } = operation
   if (request.body instanceof FeedBytes)
     return takeFile(request.body, implementation, services, request, reply)
   const mediaType = (answers && chooseMediaType(request, answers)) ?? ''
   rejectByteOrderMark(request, mediaType)
-  return fileAnswers.includes(mediaType)
-    ? giveFile(mediaType, implementation, services, request, reply)
-    : runOperation(implementation, services, request, reply)
+  const handler = fileAnswers.includes(mediaType)
+    ? exportRows(operationExport(operation), mediaType)
+    : implementation.handler
+  return runOperation({ ...implementation, handler }, services, request, reply)
 }
 
 /** Refuses a missing body, and more rows than a call takes, before the rows are validated. */

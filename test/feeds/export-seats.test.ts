@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { answerExport } from '../../src/feeds/export.ts'
+import type { Answer, InAccount, Stream } from '../../src/contract/operation.ts'
+import { readInAccount } from '../../src/database/tenant-transaction.ts'
+import { exportRows } from '../../src/feeds/export.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService } from '../helpers/service.ts'
 
@@ -21,15 +23,11 @@ t.test('others have their turn while what was read at once is written', async (t
     return [1, 2].map((day) => ({ month, day }))
   }
   const query = sql`select month from generate_series(1, 50) month`
-  const { body: stream } = await answerExport({
-    db: openReadingDatabase(t, service, { connectionsMax: 1 }),
-    account,
-    params: {},
-    query: {},
-    mediaType: 'text/csv',
-    onSeat: (work) => work(),
-    export: async () => ({ columns: ['month', 'day'], query, rowsOf }),
-  })
+  const db = openReadingDatabase(t, service, { connectionsMax: 1 })
+  const handler = exportRows(async () => ({ columns: ['month', 'day'], query, rowsOf }), 'text/csv')
+  const inAccountSending: InAccount = (work) => readInAccount(db, account, work)
+  const request = { account, params: {}, query: {}, inAccountSending }
+  const { body: stream } = (await handler(request as never, {} as never)) as Answer<Stream>
   const text = (await Array.fromAsync(stream.open(new AbortController().signal))).join('')
   t.ok(seen.indexOf('other') < seen.indexOf('month 50'), seen.join())
   const lines = Array.from({ length: 50 }, (_, index) => `${index + 1},1\r\n${index + 1},2\r\n`)

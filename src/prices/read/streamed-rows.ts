@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { Answer, type InAccount, type Stream } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import { readStatementMs, tooSlow } from '../../contract/read-cost.ts'
-import { sendPieces } from '../../contract/send-pieces.ts'
+import { answerWhileSending, sendPieces } from '../../contract/send-pieces.ts'
 import { CopyTarget } from '../../database/copy.ts'
 import type { Trx } from '../../database/pool.ts'
 import { yieldToEventLoop } from '../../lib/cooperative.ts'
@@ -40,18 +40,11 @@ export function sendRows(
   planned: StreamedRead,
   readAgain: ReadAgain,
 ): Promise<PricesRead> {
-  return new Promise((resolve, reject) => {
-    inAccountSending(async (trx) => {
-      const read = (await isCurrent(trx, planned)) ? planned : await readAgain(trx)
-      if (!('wanted' in read)) return resolve(read)
-      const headers = shownHeaders(read.pricing, read.revision)
-      const answer = (stream: Stream) => resolve(new Answer(stream, headers))
-      await copyRows(trx, read, answer).catch((error) => {
-        // Before the rollback: it fails too if rows are unread, and would hide this error.
-        reject(error)
-        throw error
-      })
-    }).catch(reject)
+  return answerWhileSending(inAccountSending, async (trx, answer) => {
+    const read = (await isCurrent(trx, planned)) ? planned : await readAgain(trx)
+    if (!('wanted' in read)) return answer(read)
+    const headers = shownHeaders(read.pricing, read.revision)
+    await copyRows(trx, read, (stream) => answer(new Answer(stream, headers)))
   })
 }
 
