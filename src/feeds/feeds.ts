@@ -4,7 +4,7 @@ import { exportProducts } from '../catalog/list-products.ts'
 import { upsertProducts } from '../catalog/upsert-products.ts'
 import { exportCompetitorPrices } from '../competitor-prices/list-competitor-prices.ts'
 import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
-import { hasPayload, type Operation, readRowSchema } from '../contract/document.ts'
+import type { Operation } from '../contract/document.ts'
 import type { Export, ExportOperation } from '../contract/export.ts'
 import type { Feed, FeedOperation } from '../contract/feed.ts'
 import type { OperationId } from '../contract/operation.ts'
@@ -20,7 +20,6 @@ import { exportPromotions } from '../promotions/list-promotions.ts'
 import { feedPromotions } from '../promotions/upsert-promotions.ts'
 import { exportSales } from '../sales-history/list-sales.ts'
 import { upsertSales } from '../sales-history/upsert-sales.ts'
-import type { FeedRun } from './run-feed.ts'
 
 /** Operations that upsert the rows of a JSON body slice by slice. */
 export const upserts = { upsertProducts, upsertSales, upsertCompetitorPrices, upsertAgreements }
@@ -37,13 +36,9 @@ const feeds = {
   upsertPromotions: feedPromotions,
 } satisfies Feeds
 
-/** Returns an operation's feed, the schema of its rows, and how rows become a body. */
-export function operationFeed(operation: Operation): Pick<FeedRun, 'feed' | 'schema' | 'asBody'> {
-  // The query names the list, but the contract wants a name beside the rows.
-  const asBody = (rows: unknown[]) =>
-    hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
-  const feed = feeds[operation.id as keyof typeof feeds] as Feed<OperationId>
-  return { feed, schema: readRowSchema(operation), asBody }
+/** Returns the feed of an operation that takes files. */
+export function operationFeed({ id }: Operation): Feed<OperationId> {
+  return feeds[id as keyof typeof feeds] as Feed<OperationId>
 }
 
 type Exports = { [Id in ExportOperation]: Export<Id> }

@@ -2,13 +2,11 @@ import { sql } from 'kysely'
 import { findOperation } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
 import { Answer, type Context, type Schemas } from '../contract/operation.ts'
-import { bodyCheck } from '../contract/validation.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import { type Attempt, type JobRow, lockCurrent } from '../jobs/attempt.ts'
 import { readFile } from '../jobs/file-pieces.ts'
 import { endDone, type Outcome, setFinished } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
-import { operationFeed } from './feeds.ts'
 import { runFeed } from './run-feed.ts'
 
 interface Loading {
@@ -44,12 +42,11 @@ async function loadFile(
     // Enough for the statement that writes the largest file.
     await sql`set local statement_timeout = '1h'`.execute(trx)
     const done = await runFeed(trx, {
-      ...operationFeed(operation),
+      operation,
       account,
       context,
       progress,
       rejected: undefined,
-      findFaults: bodyCheck(operation),
       query: queryOf(job),
       mediaType: job.media_type ?? '',
       bytes: readFile(attempt, job, () => progress.rows),

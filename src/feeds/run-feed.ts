@@ -1,13 +1,6 @@
-import type { RowSchema } from '../contract/document.ts'
-import type { Feed, FeedDone, OpenFeed } from '../contract/feed.ts'
-import type { FindFaults } from '../contract/incremental-validation.ts'
-import {
-  Answer,
-  type Context,
-  type OperationId,
-  type Origin,
-  type Schemas,
-} from '../contract/operation.ts'
+import { hasPayload, type Operation, readRowSchema } from '../contract/document.ts'
+import type { FeedDone, OpenFeed } from '../contract/feed.ts'
+import { Answer, type Context, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError, unavailable } from '../contract/problem.ts'
 import { listedMax, sentences } from '../contract/row-errors.ts'
 import {
@@ -17,6 +10,7 @@ import {
   stagedFaults,
   stagedFaultsMax,
 } from '../contract/staged-faults.ts'
+import { bodyCheck } from '../contract/validation.ts'
 import { collectRowErrors } from '../contract/validation-errors.ts'
 import { ValueFault } from '../contract/value-faults.ts'
 import { copyField } from '../database/copy.ts'
@@ -43,6 +37,7 @@ import {
   takeIds,
   withIdsOf,
 } from './feed-ids.ts'
+import { operationFeed } from './feeds.ts'
 import { readNdjson } from './ndjson.ts'
 import { type RejectedRows, sourceColumn } from './rejected-rows.ts'
 import { errorColumn, type FileRow, type FileRows } from './rows.ts'
@@ -50,7 +45,7 @@ import { textBlocks } from './text-blocks.ts'
 
 /** A file, and the operation that loads it. */
 export interface FeedRun {
-  feed: Feed<OperationId>
+  operation: Operation
   account: number
   // biome-ignore lint/suspicious/noExplicitAny: the query of any operation, validated.
   query: any
@@ -59,11 +54,6 @@ export interface FeedRun {
   bytes: AsyncIterable<Buffer>
   /** Throws if the client has disconnected or the job has ended. */
   rejectGone: () => void
-  schema: RowSchema
-  /** The validator of the operation's body. */
-  findFaults: FindFaults
-  /** Makes a JSON body from rows. */
-  asBody: (rows: unknown[]) => unknown
   /** The job that loads the file; undefined for a request. */
   job?: number
   origin: Origin
@@ -82,7 +72,7 @@ export async function runFeed(
   trx: Trx,
   run: FeedRun,
 ): Promise<FeedDone | Answer<Schemas['JobInfo'] | Schemas['Plan']>> {
-  const opened = await run.feed(trx, run, run.context)
+  const opened = await operationFeed(run.operation)(trx, run, run.context)
   const errors = new SliceErrors()
   const file = await openFile(run, opened)
   const feed = withIdsOf(opened, file)
@@ -113,11 +103,12 @@ export async function runFeed(
 }
 
 async function openFile(
-  { mediaType, bytes, rejectGone, schema, rejected }: FeedRun,
+  { operation, mediaType, bytes, rejectGone, rejected }: FeedRun,
   feed: OpenFeed,
 ): Promise<FileRows> {
   const ignored = new Set([errorColumn, ...feed.ignored])
-  const shape = { schema, columns: [...feed.columns, ...idColumns(feed)], ignored }
+  const columns = [...feed.columns, ...idColumns(feed)]
+  const shape = { schema: readRowSchema(operation), columns, ignored }
   const blocks = textBlocks(whileAwaited(bytes, rejectGone))
   const file = mediaType === 'text/csv' ? await readCsv(blocks, shape) : readNdjson(blocks, shape)
   rejected?.begin(file.header)
@@ -187,7 +178,7 @@ export interface ReadRows {
 
 /** Reads a batch whose first row has the position `first`. Keeps the first `listed` faults, and counts all. */
 async function readBatch(
-  { findFaults, asBody, rejected }: Pick<FeedRun, 'findFaults' | 'asBody' | 'rejected'>,
+  { operation, rejected }: Pick<FeedRun, 'operation' | 'rejected'>,
   feed: Pick<OpenFeed, 'read' | 'input' | 'ids' | 'isSkipped'>,
   batch: FileRow[],
   first: number,
@@ -198,8 +189,9 @@ async function readBatch(
   )
   const values = readable.map((index) => batch[index]?.value)
   const { rows, given } = takeIds(values, feed)
-  const body = asBody(rows)
-  const rowErrors = await collectRowErrors(body, findFaults, listed)
+  // The query names the list, but the contract wants a name beside the rows.
+  const body = hasPayload(operation) ? { price_list_name: 'list', payload: rows } : rows
+  const rowErrors = await collectRowErrors(body, bodyCheck(operation), listed)
   rejectFaultyIds(given, feed, rowErrors)
   let text = ''
   for (const { row, position } of await feed.read(rows, rowErrors)) {

@@ -4,6 +4,7 @@ import type { Operation } from '../contract/document.ts'
 import { Answer, type InAccount, JsonText, Stream } from '../contract/operation.ts'
 import { countRows, sliceRows } from '../contract/row-slices.ts'
 import { ClientStalled } from '../contract/send-pieces.ts'
+import { bodyCheck } from '../contract/validation.ts'
 import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
@@ -27,11 +28,12 @@ export async function runOperation(
 }
 
 async function runHandler(
-  { handler, operation, findFaults }: Implementation,
+  { handler, operation }: Implementation,
   { bulkheads, pools, priceReads, context }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
+  const findFaults = operation.hasBody ? bodyCheck(operation) : async () => {}
   const slices = await sliceRows(request.body, findFaults)
   const account = request.caller?.account ?? 0
   const { body, params, query } = request as never

@@ -2,22 +2,13 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasPayload, type Operation } from '../contract/document.ts'
 import type { FeedDone } from '../contract/feed.ts'
-import type { FindFaults } from '../contract/incremental-validation.ts'
-import {
-  Answer,
-  type Context,
-  type InAccount,
-  JsonText,
-  type Origin,
-  type Schemas,
-} from '../contract/operation.ts'
+import { Answer, type InAccount, JsonText, type Schemas } from '../contract/operation.ts'
 import { clientGone, type Problem, problemTypes } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { onceInAccount } from '../database/tenant-transaction.ts'
 import type { FeedBytes } from '../feeds/feed-bytes.ts'
-import { operationFeed } from '../feeds/feeds.ts'
 import { isOfRows, RejectedRows } from '../feeds/rejected-rows.ts'
-import { runFeed } from '../feeds/run-feed.ts'
+import { type FeedRun, runFeed } from '../feeds/run-feed.ts'
 import { enqueueJob, rejectManyFiles } from '../jobs/enqueue.ts'
 import { storeFile } from '../jobs/file-pieces.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
@@ -69,7 +60,7 @@ function excuseOwnDelay({ raw: file }: FastifyRequest, { raw: answer }: FastifyR
 
 function feedCall(
   bytes: FeedBytes,
-  { operation, findFaults }: Implementation,
+  { operation }: Implementation,
   { pools, context, bulkheads }: OperationServices,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -79,7 +70,7 @@ function feedCall(
     bulkheads.streams.run(account, reply.raw, () => onceInAccount(pools.streams, account, work))
   return {
     operation,
-    findFaults,
+    mediaType: bytes.mediaType,
     bytes,
     account,
     context,
@@ -112,23 +103,13 @@ function sendAnswer(
 
 const feedResultType = 'application/vnd.pricewell.feed+json'
 
-/** A file for an operation, and what loading it needs. */
-interface FeedCall {
-  operation: Operation
-  findFaults: FindFaults
+/** A file from a request. */
+interface FeedCall extends Omit<FeedRun, 'rejected'> {
   bytes: FeedBytes
-  account: number
-  query: object
-  origin: Origin
   /** Picks the media type that the client prefers. */
   choose: (types: string[]) => string | undefined
   prefersJob: boolean
-  context: Context
   inAccount: InAccount
-  /** Throws if the client is gone. */
-  rejectGone: () => void
-  /** Rows read and checked so far. */
-  progress: { rows: number }
 }
 
 /** Sends the rejected rows. Throws `too-many-requests` or `overloaded` if too many responses are unread. */
@@ -145,20 +126,9 @@ function rejectedFile(
   return reply.header('rejected-rows', options.errorCount).send(file)
 }
 
-async function load(
-  { operation, bytes, inAccount, query, ...call }: FeedCall,
-  rejected: RejectedRows | undefined,
-): Promise<Answer<string>> {
-  const { mediaType } = bytes
-  const result = await inAccount(async (trx) => {
-    const loaded = await runFeed(trx, {
-      ...call,
-      ...operationFeed(operation),
-      query,
-      rejected,
-      mediaType,
-      bytes,
-    })
+async function load(call: FeedCall, rejected: RejectedRows | undefined): Promise<Answer<string>> {
+  const result = await call.inAccount(async (trx) => {
+    const loaded = await runFeed(trx, { ...call, rejected })
     return loaded instanceof Answer ? loaded : answerOf(loaded)
   })
   return asText(result)

@@ -25,7 +25,6 @@ import { readCompetitorSchema } from '../competitor-prices/read-competitor-schem
 import { upsertCompetitorPrices } from '../competitor-prices/upsert-competitor-prices.ts'
 import type { Config } from '../config.ts'
 import type { Operation } from '../contract/document.ts'
-import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Context, Handler, OperationId } from '../contract/operation.ts'
 import { upsertRows } from '../feeds/upsert-rows.ts'
 import { listJobs } from '../jobs/list-jobs.ts'
@@ -73,7 +72,6 @@ import type { PriceReads } from './price-reads.ts'
 export interface Implementation {
   handler: Handler<OperationId>
   operation: Operation
-  findFaults: FindFaults
 }
 
 export interface OperationServices {

@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
 import { findOperation, type Operation, operations, readContract } from '../contract/document.ts'
-import type { FindFaults } from '../contract/incremental-validation.ts'
 import type { Handler, OperationId } from '../contract/operation.ts'
 import { clientGone, Problem } from '../contract/problem.ts'
 import { countRows } from '../contract/row-slices.ts'
-import { bodyCheck, type ParameterSchema, parameterCheck } from '../contract/validation.ts'
+import { type ParameterSchema, parameterCheck } from '../contract/validation.ts'
 import { exportRows } from '../feeds/export.ts'
 import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { operationExport } from '../feeds/feeds.ts'
@@ -78,10 +77,7 @@ function operationRoute(operation: Operation, services: OperationServices): Part
     return { config: { operation }, handler } as Partial<RouteOptions>
   }
   const handler = handlers[operation.id as keyof typeof handlers] as unknown as Handler<OperationId>
-  const findFaults: FindFaults = async (body, take) => {
-    if (operation.hasBody) await bodyCheck(operation)(body, take)
-  }
-  const implementation: Implementation = { handler, operation, findFaults }
+  const implementation: Implementation = { handler, operation }
   return {
     config: { operation, isShed: true },
     ...(operation.scope === undefined && { bodyLimit: openBodyBytesMax }),
