@@ -8,7 +8,7 @@ import type { RowErrors } from '../../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
-import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { addDraftRows } from '../../price-lists/draft-rows.ts'
 import { publish } from '../../price-lists/publish.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
@@ -43,7 +43,7 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
     ...productLines(list, columns),
     findFaults: async (once) => {
       if (isPlan || job !== undefined || (await isAtOnce(trx, once)))
-        await waitForEarlierJobs(trx, account, list.id, job)
+        await whenListIsFree(() => rejectBusy(trx, account, list.id, job))
       return findUnaddable(trx, list, columns)
     },
     write: () => addStaged(trx, list, boss, { job, origin, isPlan }),
@@ -118,7 +118,7 @@ async function addStaged(
     ) as p on p.code = f.code and p.extension_key = f.extension_key`.execute(trx)
   const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
   const isForJob = total > backgroundThreshold && job === undefined
-  if (isPlan || !isForJob) await rejectEarlierJobs(trx, account, id, job)
+  if (isPlan || !isForJob) await rejectBusy(trx, account, id, job)
   if (isPlan) {
     const plan = await planAddedProducts(trx, list, productIds, origin)
     return answerPlanOrJob(trx, list, { origin, job }, plan)

@@ -6,7 +6,7 @@ import { type Answer, backgroundThreshold, type Schemas } from '../../contract/o
 import { readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
-import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planRemovedProducts } from '../plans/plan-moves.ts'
@@ -31,7 +31,7 @@ export const feedRemovedProducts: Feed<'removeProducts'> = async (
     ...productLines(list, columns),
     findFaults: async (once) => {
       if (isPlan || job !== undefined || (await isAtOnce(trx, once)))
-        await waitForEarlierJobs(trx, account, list.id, job)
+        await whenListIsFree(() => rejectBusy(trx, account, list.id, job))
       return { first: [], count: 0 }
     },
     write: () => removeStaged(trx, list, boss, { job, origin, isPlan }),
@@ -52,7 +52,7 @@ async function removeStaged(
   const staged = sql`pg_temp.feed as input`
   const { total, productIds } = await findNamedProducts(trx, account, staged)
   const isForJob = total > backgroundThreshold && job === undefined
-  if (isPlan || !isForJob) await rejectEarlierJobs(trx, account, id, job)
+  if (isPlan || !isForJob) await rejectBusy(trx, account, id, job)
   if (isPlan) {
     const plan = await planRemovedProducts(trx, list, staged, origin)
     return answerPlanOrJob(trx, list, { origin, job }, plan)

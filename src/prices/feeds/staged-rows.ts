@@ -5,7 +5,7 @@ import type { FeedColumn, FeedId } from '../../contract/feed.ts'
 import { sentences } from '../../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
-import { rejectEarlierJobs, waitForEarlierJobs } from '../../jobs/list-order.ts'
+import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
 import {
   findPriceList,
   type ListName,
@@ -61,7 +61,7 @@ export async function findPublishedFeedList(
   job: number | undefined,
 ): Promise<PriceList> {
   const list = await findFeedList(trx, account, query)
-  await waitForEarlierJobs(trx, account, list.id, job)
+  await whenListIsFree(() => rejectBusy(trx, account, list.id, job))
   // Read again: the jobs may have published it.
   const ready = await findPriceList(trx, account, { id: list.id })
   rejectUnpublished(ready)
@@ -82,9 +82,9 @@ export async function findMissingRows(
   list: PriceList,
   job: number | undefined,
 ): Promise<StagedFaults> {
-  await waitForEarlierJobs(trx, list.account_id, list.id, job)
+  await whenListIsFree(() => rejectBusy(trx, list.account_id, list.id, job))
   await lockPriceList(trx, list.account_id, { id: list.id })
-  await rejectEarlierJobs(trx, list.account_id, list.id, job)
+  await rejectBusy(trx, list.account_id, list.id, job)
   // An anti join takes 2 seconds for a million rows. `not in` compares each row with all others once they exceed
   // work_mem, and takes more than 20.
   const { rows } = await sql<{ position: number; line: number; total: number }>`
