@@ -27,19 +27,6 @@ async function expectPasswords(t: Test, url: string): Promise<void> {
   await t.rejects(select(withPassword(url, 'wrong'), 'select'), { code: '28P01' })
 }
 
-/** As an earlier version leaves a data directory: whoever reaches the socket is let in, and there is no password. */
-async function makeTrusting(dataDir: string, url: string): Promise<void> {
-  const rules = '# by hand\nlocal all all trust\nhost all all all reject\nlocal x y peer # trust\n'
-  writeFileSync(rulesOf(dataDir), rules)
-  rmSync(passwordOf(dataDir))
-  await select(url, 'select pg_reload_conf(); alter role postgres password null')
-  for (let isIn = false; !isIn; )
-    isIn = await select(withPassword(url, ''), 'select').then(
-      () => true,
-      () => false,
-    )
-}
-
 t.test('nobody is let in without the password, which only its owner can read', async (t) => {
   const dataDir = freshDataDir(t)
   const { url, stop } = await startEmbeddedPostgres(dataDir)
@@ -62,38 +49,24 @@ t.test('nobody is let in without the password, which only its owner can read', a
   await again.stop()
 })
 
-t.test('a data directory of an earlier version gets a password when it is started', async (t) => {
-  const dataDir = freshDataDir(t)
-  const first = await startEmbeddedPostgres(dataDir)
-  await select(first.url, 'create table kept (id integer)')
-  await makeTrusting(dataDir, first.url)
-  await first.stop()
-  const { url, stop } = await startEmbeddedPostgres(dataDir)
-  await expectPasswords(t, url)
-  t.strictSame(
-    readFileSync(rulesOf(dataDir), 'utf8'),
-    '# by hand\nlocal all all scram-sha-256\nhost all all all reject\nlocal x y peer # trust\n',
-  )
-  const { mode, uid } = statSync(rulesOf(dataDir))
-  t.strictSame([mode & 0o777, uid], [0o600, statSync(`${realpathSync(dataDir)}/postgres/`).uid])
-  t.strictSame(await select(url, 'select id from kept'), [])
-  await stop()
-  const log = readFileSync(join(dataDir, 'postgres', 'server.log'), 'utf8')
-  t.notMatch(log, readFileSync(passwordOf(dataDir), 'utf8'))
-  const again = await startEmbeddedPostgres(dataDir)
-  await expectPasswords(t, again.url)
-  await again.stop()
-})
-
-t.test('a password file that is not that of the database ends the start plainly', async (t) => {
-  const dataDir = freshDataDir(t)
-  const first = await startEmbeddedPostgres(dataDir)
-  await first.stop()
-  rmSync(passwordOf(dataDir))
-  const fault = await startEmbeddedPostgres(dataDir).then(({ stop }) => stop(), startFault)
-  t.match(fault, /^Cannot start:\n- .*postgres-password is not that of the database.*put .* back/)
-  writeFileSync(rulesOf(dataDir), 'local all all trust\n')
-  const { url, stop } = await startEmbeddedPostgres(dataDir)
-  await expectPasswords(t, url)
-  await stop()
-})
+t.test(
+  'a password file that is not that of the database ends the start, with what to do',
+  async (t) => {
+    const dataDir = freshDataDir(t)
+    const first = await startEmbeddedPostgres(dataDir)
+    await first.stop()
+    rmSync(passwordOf(dataDir))
+    const fault = await startEmbeddedPostgres(dataDir).then(({ stop }) => stop(), startFault)
+    t.match(fault, /^Cannot start:\n- .*postgres-password is not that of the database.*put .* back/)
+    const rules = readFileSync(rulesOf(dataDir), 'utf8')
+    writeFileSync(rulesOf(dataDir), `local all all trust\n${rules}`)
+    const { url, stop } = await startEmbeddedPostgres(dataDir)
+    const password = readFileSync(passwordOf(dataDir), 'utf8')
+    await select(url, `alter role postgres password '${password}'`)
+    await stop()
+    writeFileSync(rulesOf(dataDir), rules)
+    const again = await startEmbeddedPostgres(dataDir)
+    await expectPasswords(t, again.url)
+    await again.stop()
+  },
+)

@@ -23,7 +23,7 @@ import {
   systemDir,
 } from './binaries.ts'
 import { prepareCluster } from './cluster.ts'
-import { endTrust, readPassword, trustsAnyone, wrongPassword } from './password.ts'
+import { readPassword, wrongPassword } from './password.ts'
 
 /** A PostgreSQL that only its own user (and root) can reach, through a Unix socket and with its password. */
 export interface EmbeddedPostgres {
@@ -81,7 +81,6 @@ export async function startEmbeddedPostgres(
         if (spawned) await endServer(cluster, running)
         throw wrongPassword(dataDir, cluster)
       }
-      if (trustsAnyone(cluster)) await endTrust(start, running.url, password)
       return watched(cluster, running)
     }
     // PostgreSQL itself refuses to start beside another server on the same data.
