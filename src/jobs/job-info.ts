@@ -49,22 +49,7 @@ export function jobSummary(row: SummaryRow): Schemas['JobSummary'] {
 
 /** Returns a job with its result. Throws `not-found`, also for another account's job. */
 export async function findJob(trx: Trx, account: number, id: number): Promise<Schemas['Job']> {
-  const [job] = await listJobsById(trx, account, [id])
-  return job ?? jobNotFound()
-}
-
-/** Throws `not-found`. */
-export function jobNotFound(): never {
-  throw new Problem('not-found', 'There is no such job.')
-}
-
-/** Returns the jobs with these ids and their results, in no particular order; ids without a job are left out. */
-export async function listJobsById(
-  trx: Trx,
-  account: number,
-  ids: readonly number[],
-): Promise<Schemas['Job'][]> {
-  const rows = await trx
+  const row = await trx
     .selectFrom('jobs')
     .select([
       ...summaryColumns,
@@ -75,12 +60,13 @@ export async function listJobsById(
     // A result may be stored before it is published.
     .select(sql`case when status = 'done' then coalesce(result, to_json(row_ids)) end`.as('result'))
     .where('account_id', '=', account)
-    .where(sql<boolean>`id = any(${ids}::bigint[])`)
-    .execute()
-  return rows.map((row) => ({
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!row) throw new Problem('not-found', 'There is no such job.')
+  return {
     ...jobSummary(row),
     ...(row.result !== null && { result: row.result as NonNullable<Schemas['Job']['result']> }),
     ...(row.revision !== null && { revision: row.revision }),
     errors: row.errors as Schemas['Job']['errors'],
-  }))
+  }
 }

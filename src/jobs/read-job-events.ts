@@ -1,19 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  Answer,
-  type Context,
-  type Handler,
-  type InAccount,
-  type Schemas,
-  Stream,
-} from '../contract/operation.ts'
+import { Answer, type Handler, type Schemas, Stream } from '../contract/operation.ts'
 import { isRefusedForNow, tooManyRequests } from '../contract/problem.ts'
 import { AccountBudget } from '../lib/account-budget.ts'
-import { findJob, jobInfo, jobNotFound, listJobsById } from './job-info.ts'
+import { findJob, jobInfo } from './job-info.ts'
 
-const paces = { pollMs: 250, heartbeatMs: 15_000 }
-/** An account's streams share one query, sent at most four times a second. */
-const gatherMs = 250
+const paces = { pollMs: 500, heartbeatMs: 15_000 }
 
 /** Proxies must not buffer or compress the response, so that each event arrives immediately. */
 const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
@@ -22,12 +13,7 @@ const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no
 const streamsMax = 100
 const retrySeconds = 5
 
-/** Shared by the streams of a service; tests run several services in one process. */
-interface Watching {
-  reads: CoalescedReads
-  streams: AccountBudget
-}
-const watching = new WeakMap<Context, Watching>()
+const streams = new AccountBudget(Number.POSITIVE_INFINITY)
 
 /**
  * Streams the progress of a job as server-sent events until it ends. No database connection is held between reads.
@@ -35,27 +21,17 @@ const watching = new WeakMap<Context, Watching>()
  */
 export const readJobEvents: Handler<'readJobEvents'> = async (
   { account, params, inAccount },
-  context,
+  { stopping },
 ) => {
-  const { reads, streams } = watchingOf(context)
+  const read = () => inAccount((trx) => findJob(trx, account, params.id))
   // Before the response begins, so that a missing job is an ordinary 404.
-  const job = await inAccount((trx) => findJob(trx, account, params.id))
+  const job = await read()
   rejectMany(streams.of(account))
-  const read = () => reads.read(account, params.id, inAccount)
   const open = (gone: AbortSignal) => {
     gone.addEventListener('abort', streams.take(account, 1), { once: true })
-    return jobEvents(job, read, AbortSignal.any([gone, context.stopping]), paces)
+    return jobEvents(job, read, AbortSignal.any([gone, stopping]), paces)
   }
   return new Answer(new Stream('text/event-stream', open), followedLive)
-}
-
-function watchingOf(context: Context): Watching {
-  const found = watching.get(context) ?? {
-    reads: new CoalescedReads(),
-    streams: new AccountBudget(Number.POSITIVE_INFINITY),
-  }
-  watching.set(context, found)
-  return found
 }
 
 function rejectMany(streams: number): void {
@@ -91,53 +67,9 @@ export async function* jobEvents(
       throw error
     })
   }
-  yield endOf(current)
-}
-
-/** All streams of a job share this text: for 100,000 rows it is 0.9 MB and takes milliseconds to write. */
-const ends = new WeakMap<Schemas['Job'], string>()
-
-function endOf(job: Schemas['Job']): string {
-  const text = ends.get(job) ?? event('end', job)
-  ends.set(job, text)
-  return text
+  yield event('end', current)
 }
 
 function event(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
-}
-
-/** A query that has not begun: more streams may join it. */
-interface PendingRead {
-  ids: Set<number>
-  jobs: Promise<Map<number, Schemas['Job']>>
-}
-
-/**
- * Request coalescing: streams of an account that need a job within `gatherMs` share one query. With a query each, 2,000
- * streams would use up the capacity of the database.
- */
-class CoalescedReads {
-  readonly #pending = new Map<number, PendingRead>()
-
-  /** Returns the job, read after at most `gatherMs`. Throws `not-found`. */
-  async read(account: number, id: number, inAccount: InAccount): Promise<Schemas['Job']> {
-    const pending = this.#pending.get(account) ?? this.#begin(account, inAccount)
-    pending.ids.add(id)
-    return (await pending.jobs).get(id) ?? jobNotFound()
-  }
-
-  #begin(account: number, inAccount: InAccount): PendingRead {
-    const ids = new Set<number>()
-    const pending = { ids, jobs: this.#run(account, ids, inAccount) }
-    this.#pending.set(account, pending)
-    return pending
-  }
-
-  async #run(account: number, ids: Set<number>, inAccount: InAccount) {
-    await sleep(gatherMs)
-    this.#pending.delete(account)
-    const jobs = await inAccount((trx) => listJobsById(trx, account, [...ids]))
-    return new Map(jobs.map((job) => [job.id, job]))
-  }
 }

@@ -4,11 +4,9 @@ import { Problem } from '../../src/contract/problem.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { jobEvents } from '../../src/jobs/read-job-events.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
-import { aBigJob, addAll } from '../helpers/jobs.ts'
+import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { aList } from '../helpers/shop.ts'
-import { statementsOf } from '../helpers/statements.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
 /** Accepts jobs and runs none. */
@@ -97,43 +95,6 @@ t.test('more streams than connections keep no request waiting', async (t) => {
   t.equal((await shop.get('/api/v1/jobs/')).status, 200)
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
   for (const next of watchers) t.match(await next(), /^event: end/)
-})
-
-t.test('streams of an account share queries, and each gets its own job', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
-  const { shop, job } = await aBigJob(t, own)
-  await aList(shop, { name: 'M' })
-  const jobs = [job, await addAll(shop, 'M')]
-  const watch = (id: number) =>
-    Array.from({ length: 20 }, () => open(shop, base, id).then(({ next }) => ({ id, next })))
-  const watchers = await Promise.all(jobs.flatMap(({ id }) => watch(id)))
-  for (const { next } of watchers) t.match(await next(), /^event: progress/)
-  for (const { id } of jobs) await shop.post(`/api/v1/jobs/${id}/cancel/`, undefined)
-  const statements = await statementsOf(async () => {
-    for (const { id, next } of watchers) {
-      const [end] = parseEvents(await next())
-      t.match(end, { event: 'end', data: { id, status: 'cancelled' } })
-    }
-  })
-  const reads = statements.filter(({ text }) => text.includes('from "jobs"'))
-  t.ok(reads.length < watchers.length, `${reads.length} reads`)
-})
-
-t.test('the end is written once for all who watch together', async (t) => {
-  let written = 0
-  const toJSON = () => `${++written}`
-  const ended: Schemas['Job'] = Object.assign({ ...running, status: 'done' as const }, { toJSON })
-  const streams = Array.from({ length: 3 }, () =>
-    jobEvents(running, async () => ended, new AbortController().signal, {
-      pollMs: 1,
-      heartbeatMs: 60_000,
-    }),
-  )
-  for (const events of streams) {
-    await events.next()
-    t.equal((await events.next()).value, 'event: end\ndata: "1"\n\n')
-  }
 })
 
 t.test('an account has 100 streams open, and no more; others have theirs', async (t) => {
