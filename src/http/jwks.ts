@@ -7,8 +7,6 @@ const maxAgeMs = 600_000
 const cooldownMs = 5000
 /** The pause after a failed fetch, however many requests need a key. */
 const pauseMs = 1000
-/** Room for many keys. Without a limit, an endless response would fill the memory until the fetch times out. */
-const bytesMax = 1024 * 1024
 
 /**
  * The keys of the identity provider, fetched at first use, again when they are 10 minutes old, and for a token whose
@@ -25,7 +23,7 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
     [customFetch]: (address, options) =>
       isPaused()
         ? Promise.reject(new TypeError('the last fetch failed a moment ago'))
-        : fetch(address, options).then(withBoundedBody),
+        : fetch(address, options),
   })
   return async (header, token) => {
     try {
@@ -39,20 +37,6 @@ export function providerKeys(url: URL): JWTVerifyGetKey {
         throw cause
       })
     }
-  }
-}
-
-function withBoundedBody(response: Response): Response {
-  const { body, status } = response
-  return body && status === 200 ? new Response(ReadableStream.from(bounded(body))) : response
-}
-
-async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw new Error('too large for a set of keys')
-    yield chunk
   }
 }
 

@@ -196,24 +196,6 @@ t.test('API keys are taken beside the tokens of the provider, also while it is a
   t.equal((await program.get(path)).status, 401, 'revoked')
 })
 
-t.test('an answer that does not end is not taken for keys, nor into the memory', async (t) => {
-  const service = await startTestService(t, settings)
-  let bytes = 0
-  answer = (response) => {
-    const chunk = Buffer.alloc(64 * 1024, ' ')
-    const send = () => {
-      do bytes += chunk.length
-      while (!response.destroyed && response.write(chunk))
-    }
-    response.on('drain', send)
-    send()
-  }
-  const headers = { authorization: `jwt ${await signWith(keys[0] as Key)}` }
-  const refused = await send(t, service, { method: 'GET', path, headers })
-  expectProblem(t, refused, 503, 'unavailable', 'no end')
-  t.ok(bytes < 32 * 1024 * 1024, `${bytes} bytes were taken`)
-})
-
 t.test('a clock that is set back holds up no fetch of keys', async (t) => {
   answer = (response) => response.destroy()
   const service = await startTestService(t, settings)
