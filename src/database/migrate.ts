@@ -47,18 +47,13 @@ async function rejectOtherEncodings(db: Kysely<unknown>): Promise<void> {
   )
 }
 
-/** Migrations of versions before the first release have four digits. */
-const beforeFirstRelease = /^0\d{3}_/
-
-/** The error for a database that an older or newer version, or another program using Kysely, has migrated. */
+/** The error for a database that a newer version, or another program using Kysely, has migrated. */
 function unknownMigration(error: unknown): StartupError | undefined {
   const { message } = error as Error
   const [, name] = /^corrupted migrations: .* (\S+) is missing$/.exec(message) ?? []
   if (name === undefined) return undefined
   return new StartupError(
-    beforeFirstRelease.test(name)
-      ? `the database was made by a version before the first release (migration ${name}), which this version does not read: start anew with an empty database (another DATA_DIR, or another database in DATABASE_URL) and load its data again, exported with the old version`
-      : `the database has the migration ${name}, which this version does not know: start the version that was last used with it, restore the backup from before the upgrade, or use another database`,
+    `the database has the migration ${name}, which this version does not know: start the version that was last used with it, restore the backup from before the upgrade, or use another database`,
   )
 }
 
