@@ -4,7 +4,7 @@ import { isRefusedForNow, tooManyRequests } from '../contract/problem.ts'
 import { AccountBudget } from '../lib/account-budget.ts'
 import { findJob, jobInfo } from './job-info.ts'
 
-const paces = { pollMs: 500, heartbeatMs: 15_000 }
+const paces = { pollMs: 1000, heartbeatMs: 15_000 }
 
 /** Proxies must not buffer or compress the response, so that each event arrives immediately. */
 const followedLive = { 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
