@@ -1,4 +1,5 @@
 import { el } from './dom.js'
+import * as format from './format.js'
 
 /** @typedef {import('./dom.js').Child} Child */
 /**
@@ -61,6 +62,28 @@ export function table({ caption, rows, served, isCards = false, isPart = false, 
     body,
   )
   return el('div', { class: 'scroll' }, element)
+}
+
+/**
+ * Links to the previous and next page; undefined for a single page.
+ *
+ * @param {number} page
+ * @param {number} pages
+ * @param {(page: number) => string} hrefOf
+ */
+export function pager(page, pages, hrefOf) {
+  if (pages === 1) return undefined
+  const to = (/** @type {number} */ number, /** @type {string} */ text) =>
+    number < 1 || number > pages
+      ? el('span', { class: 'off' }, text)
+      : el('a', { href: hrefOf(number) }, text)
+  return el(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    to(page - 1, '← Previous'),
+    el('span', {}, `Page ${format.count(page)} of ${format.count(pages)}`),
+    to(page + 1, 'Next →'),
+  )
 }
 
 /** @typedef {{ index: number, isDescending: boolean }} Order */

@@ -78,26 +78,3 @@ export function asOfField({ show }, place) {
   }
   return dateField('As of (UTC)', attributes, onDay).element
 }
-
-/**
- * Links to the previous and next page; undefined for a single page.
- *
- * @param {PriceList} list
- * @param {Place} place
- * @param {number} pages
- */
-export function pager(list, place, pages) {
-  const { page } = place
-  if (pages === 1) return undefined
-  const to = (/** @type {number} */ number, /** @type {string} */ text) =>
-    number < 1 || number > pages
-      ? el('span', { class: 'off' }, text)
-      : el('a', { href: placeOf(list, { ...place, page: number }) }, text)
-  return el(
-    'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
-    to(page - 1, '← Previous'),
-    el('span', {}, `Page ${format.count(page)} of ${format.count(pages)}`),
-    to(page + 1, 'Next →'),
-  )
-}

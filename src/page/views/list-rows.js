@@ -3,8 +3,8 @@ import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, failed } from '../states.js'
-import { table } from '../table.js'
-import { asOfField, dayField, pager } from './list-place.js'
+import { pager, table } from '../table.js'
+import { asOfField, dayField, placeOf } from './list-place.js'
 import { unpricedOf } from './unpriced.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -78,7 +78,7 @@ export async function rowsOf(shown, place, signal) {
     count === 0
       ? noRows(contains)
       : rowTable(shown, { rows: results, extensions, isUnpriced, count }, place),
-    pager(list, place, pages),
+    pager(page, pages, (page) => placeOf(list, { ...place, page })),
     pages < all &&
       el(
         'p',

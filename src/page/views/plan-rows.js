@@ -3,7 +3,7 @@ import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
-import { table } from '../table.js'
+import { pager, table } from '../table.js'
 
 /** @typedef {import('../api.js').Schemas} Schemas */
 /** @typedef {Schemas['PlanRow']} Row */
@@ -81,7 +81,7 @@ export async function rowsOf(shown, choice, signal) {
   return [
     heading,
     table({ caption, rows: results, columns, isCards: true, isPart: count > results.length }),
-    pager(plan, choice, pages),
+    pager(page, pages, (page) => href(`plans/${plan.id}`, { page, action, violation })),
   ].filter((node) => node instanceof HTMLElement)
 }
 
@@ -209,24 +209,4 @@ function promotionOf(promotion) {
   }
   const days = el('span', { class: 'sub' }, `${format.day(valid_from)} – ${format.day(valid_to)}`)
   return el('div', {}, what[kind], days)
-}
-
-/**
- * @param {Schemas['Plan']} plan
- * @param {Choice} choice
- * @param {number} pages
- */
-function pager({ id }, { page, action, violation }, pages) {
-  if (pages === 1) return undefined
-  const to = (/** @type {number} */ number, /** @type {string} */ text) =>
-    number < 1 || number > pages
-      ? el('span', { class: 'off' }, text)
-      : el('a', { href: href(`plans/${id}`, { page: number, action, violation }) }, text)
-  return el(
-    'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
-    to(page - 1, '← Previous'),
-    el('span', {}, `Page ${format.count(page)} of ${format.count(pages)}`),
-    to(page + 1, 'Next →'),
-  )
 }
