@@ -124,6 +124,17 @@ function setAttributes(element, attributes) {
 }
 
 /**
+ * Replaces the content of an element; children are as for `el`.
+ *
+ * @param {Element} element
+ * @param {...(Child | Child[])} children
+ */
+export function setChildren(element, ...children) {
+  element.replaceChildren()
+  append(element, children.flat())
+}
+
+/**
  * @param {Element} element
  * @param {Child[]} children
  */

@@ -1,5 +1,5 @@
 import { Failure } from './api.js'
-import { announce, el, focusOn } from './dom.js'
+import { announce, el, focusOn, setChildren } from './dom.js'
 import { faultsOf } from './faults.js'
 
 /** Shown while content loads, after a short delay. */
@@ -72,19 +72,21 @@ export function question(label, content, { yes, onYes, onCancel }) {
   )
 }
 
+/** @typedef {import('./dom.js').Child | import('./dom.js').Child[]} Content */
+
 /**
  * Fills a place with the content that `load` returns. Shows a loading state first, and an error if it fails.
  *
  * @param {Element} place
  * @param {AbortSignal} signal
- * @param {() => Promise<Node | Node[]>} load
+ * @param {() => Promise<Content>} load
  */
 export async function fill(place, signal, load) {
   place.setAttribute('aria-busy', 'true')
   if (!place.hasChildNodes()) place.replaceChildren(loading())
   try {
     const content = await load()
-    if (!signal.aborted) place.replaceChildren(...[content].flat())
+    if (!signal.aborted) setChildren(place, content)
   } catch (error) {
     if (signal.aborted) return
     place.replaceChildren(
@@ -106,7 +108,7 @@ export async function fill(place, signal, load) {
  */
 export function refilling(place, signal) {
   let earlier = new AbortController()
-  return (/** @type {(signal: AbortSignal) => Promise<Node | Node[]>} */ load) => {
+  return (/** @type {(signal: AbortSignal) => Promise<Content>} */ load) => {
     earlier.abort()
     earlier = new AbortController()
     const current = AbortSignal.any([signal, earlier.signal])

@@ -1,5 +1,5 @@
 import { Failure, get } from '../api.js'
-import { el } from '../dom.js'
+import { el, setChildren } from '../dom.js'
 import * as format from '../format.js'
 import { empty, fill } from '../states.js'
 import { newOrder } from '../table.js'
@@ -45,7 +45,7 @@ export function showJobs(main, _route, signal) {
     return [
       count > results.length && el('p', { class: 'hint' }, summary),
       jobTable(results, states, order),
-    ].filter((node) => node instanceof Node)
+    ]
   }
   const lost = el(
     'p',
@@ -56,7 +56,7 @@ export function showJobs(main, _route, signal) {
     if (document.hidden) return
     await read()
     lost.remove()
-    if (keyOf(found.results) !== shown) place.replaceChildren(...show())
+    if (keyOf(found.results) !== shown) setChildren(place, show())
   }
   // One after the other: no answer is older than one before.
   const goOn = () => {

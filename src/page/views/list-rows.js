@@ -85,7 +85,7 @@ export async function rowsOf(shown, place, signal) {
         { class: 'hint' },
         `The first ${format.count(pages * rowsAtOnce)} in this order; search, or turn the order round, to see others`,
       ),
-  ].filter((node) => node instanceof Node)
+  ]
 }
 
 /**

@@ -98,7 +98,7 @@ function factsOf(list, openPlans) {
       list.decimals < 6 && fact('Decimals', list.decimals),
       list.origin !== 'api' && fact('Made by', name(list.origin)),
     ),
-  ].filter((node) => node instanceof Node)
+  ]
 }
 
 /** @param {PriceList['guardrails']} guardrails @returns {string[]} */

@@ -1,5 +1,5 @@
 import { Failure, keyToRetry, newKey, post, remove, resultOfJob } from '../api.js'
-import { announce, el, name, replaceFocused } from '../dom.js'
+import { announce, el, name, replaceFocused, setChildren } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { session } from '../session.js'
@@ -37,13 +37,12 @@ function showButtons(shown) {
     const onclick = () => replaceFocused(place, ask(shown))
     return el('button', { type: 'button', class: className, onclick }, label)
   }
-  place.replaceChildren(
-    ...[
-      isOpen && !mayApply && lacking('write', 'apply it'),
-      isOpen && mayApply && buttonOf('Apply', askToApply, 'primary'),
-      ' ',
-      session.allows('plan') && buttonOf('Discard', askToDiscard),
-    ].filter((node) => node !== false),
+  setChildren(
+    place,
+    isOpen && !mayApply && lacking('write', 'apply it'),
+    isOpen && mayApply && buttonOf('Apply', askToApply, 'primary'),
+    ' ',
+    session.allows('plan') && buttonOf('Discard', askToDiscard),
   )
 }
 

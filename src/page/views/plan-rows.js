@@ -52,7 +52,7 @@ const reasons = {
  * @param {Shown} shown
  * @param {Choice} choice
  * @param {AbortSignal} signal
- * @returns {Promise<HTMLElement[]>}
+ * @returns {Promise<import('../dom.js').Child[]>}
  */
 export async function rowsOf(shown, choice, signal) {
   const { plan, extensions } = shown
@@ -82,7 +82,7 @@ export async function rowsOf(shown, choice, signal) {
     heading,
     table({ caption, rows: results, columns, isCards: true, isPart: count > results.length }),
     pager(page, pages, (page) => href(`plans/${plan.id}`, { page, action, violation })),
-  ].filter((node) => node instanceof HTMLElement)
+  ]
 }
 
 /**

@@ -38,9 +38,7 @@ export function showPlan(main, choice, signal) {
     heading.textContent = `Plan ${id}: ${workOf(plan)}`
     document.title = `Plan ${id} · Pricewell`
     showRows({ plan, extensions })
-    return [factsOf(plan), figures(plan), ...violations(plan), refusal(plan), actions(plan)].filter(
-      (node) => node instanceof Node,
-    )
+    return [factsOf(plan), figures(plan), violations(plan), refusal(plan), actions(plan)]
   }
   const refill = refilling(rows, signal)
   const showRows = (/** @type {Pick<Shown, 'plan' | 'extensions'>} */ found) => {
@@ -120,7 +118,7 @@ const counts = /** @type {const} */ ({
 
 /** @param {Schemas['Plan']} plan */
 function violations({ id, violations }) {
-  if (violations.length === 0) return []
+  if (violations.length === 0) return undefined
   const items = violations.map(({ guardrail, rows }) =>
     el(
       'li',
@@ -129,14 +127,12 @@ function violations({ id, violations }) {
       ` (${rows === 1 ? '1 row' : `${format.count(rows)} rows`})`,
     ),
   )
-  return [
-    el(
-      'div',
-      { class: 'notice' },
-      el('p', { class: 'lead' }, 'Guardrails of the list forbid a part of it:'),
-      el('ul', { class: 'plain' }, items),
-    ),
-  ]
+  return el(
+    'div',
+    { class: 'notice' },
+    el('p', { class: 'lead' }, 'Guardrails of the list forbid a part of it:'),
+    el('ul', { class: 'plain' }, items),
+  )
 }
 
 /** Why the service refused the plan at its scheduled time. @param {Schemas['Plan']} plan */

@@ -51,7 +51,7 @@ async function revisionsOf({ list, show }, offset, signal) {
     ),
     revisionTable(list, results),
     pager(offset, count, show),
-  ].filter((node) => node instanceof Node)
+  ]
 }
 
 /**
@@ -84,17 +84,16 @@ function revisionTable(list, revisions) {
     columns: [
       {
         label: 'Change',
-        cell: (revision) =>
-          [
-            el(
-              'a',
-              { class: 'strong', href: href(`lists/${list.id}/revisions/${revision.revision}`) },
-              `${revision.revision}: ${whatOf(revision)}`,
-            ),
-            revision.voided && ' ',
-            revision.voided && el('span', { class: 'badge failed' }, 'mistake'),
-            revision.note !== undefined && el('span', { class: 'sub' }, name(revision.note)),
-          ].filter((node) => node !== false),
+        cell: (revision) => [
+          el(
+            'a',
+            { class: 'strong', href: href(`lists/${list.id}/revisions/${revision.revision}`) },
+            `${revision.revision}: ${whatOf(revision)}`,
+          ),
+          revision.voided && ' ',
+          revision.voided && el('span', { class: 'badge failed' }, 'mistake'),
+          revision.note !== undefined && el('span', { class: 'sub' }, name(revision.note)),
+        ],
       },
       { label: 'By', isWide: true, cell: ({ actor }) => name(actor.name) },
       {
