@@ -1,4 +1,4 @@
-import { el } from './dom.js'
+import { el, labelled } from './dom.js'
 
 /**
  * A labelled field for a day. Calls `onDay` for a picked day at once. While a day is typed, each digit makes another
@@ -32,5 +32,5 @@ export function dateField(label, attributes, onDay) {
     onchange: () => isTyping || take(),
     onblur: () => isTyping && take(),
   })
-  return { input, element: el('label', {}, el('span', {}, label), input, fault) }
+  return { input, element: labelled(label, input, fault) }
 }

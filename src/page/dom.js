@@ -48,6 +48,13 @@ export function names(texts) {
   return texts.flatMap((text, index) => [index > 0 && ', ', name(text)])
 }
 
+/** A control with its label. @param {string} text @param {...Child} control */
+export const labelled = (text, ...control) => el('label', {}, el('span', {}, text), ...control)
+
+/** Links to the views above this one. @param {...Child} links */
+export const crumbs = (...links) =>
+  el('nav', { class: 'crumbs', 'aria-label': 'Breadcrumb' }, ...links)
+
 /** @param {string} id */
 export function byId(id) {
   const element = document.getElementById(id)

@@ -36,6 +36,9 @@ const secondsFormat = new Intl.NumberFormat(undefined, {
 /** @param {number} value */
 export const count = (value) => whole.format(value)
 
+/** `1 row`, `2,000 rows`. @param {number} number @param {string} noun */
+export const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
+
 /** A price or cost, with its decimals. @param {number | null | undefined} value */
 export const price = (value) => (value === null || value === undefined ? none : money.format(value))
 

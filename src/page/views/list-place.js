@@ -1,5 +1,5 @@
 import { dateField } from '../date-field.js'
-import { debounced, el } from '../dom.js'
+import { debounced, el, labelled } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 
@@ -45,7 +45,7 @@ export function searchField(onSearch, contains) {
     placeholder: 'Part of a code or text',
     oninput: debounced(() => onSearch(input.value)),
   })
-  return el('label', {}, el('span', {}, 'Search'), input)
+  return labelled('Search', input)
 }
 
 /**

@@ -61,7 +61,7 @@ export async function rowsOf(shown, place, signal) {
   if (!found) return rowsOf(shown, { ...place, order: '', dimension: '' }, signal)
   if (found instanceof Failure) return [heading(shown, place, 'No rows'), failed(found)]
   const { count, results } = found
-  const counted = count === 1 ? '1 row' : `${format.count(count)} rows`
+  const counted = format.counted(count, 'row')
   announce(counted)
   if (count === 0 && contains === '' && asOf === undefined)
     return [heading(shown, place, counted), emptyRows(list)]

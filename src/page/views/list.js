@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { el, name, names, refocus } from '../dom.js'
+import { crumbs, el, name, names, refocus } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill, refilling } from '../states.js'
@@ -19,11 +19,7 @@ export function showList(main, { id, ...place }, signal) {
   const rows = el('div', { class: 'panel' })
   const changes = el('div', { class: 'panel' })
   main.replaceChildren(
-    el(
-      'nav',
-      { class: 'crumbs', 'aria-label': 'Breadcrumb' },
-      el('a', { href: href('lists') }, 'Price lists'),
-    ),
+    crumbs(el('a', { href: href('lists') }, 'Price lists')),
     heading,
     facts,
     rows,

@@ -46,7 +46,7 @@ export function showLists(main, { search }, signal) {
 async function listsOf(search, signal) {
   const query = { search, limit: shownMax }
   const { count, results } = await getPage(path, query, signal)
-  announce(count === 1 ? '1 price list' : `${format.count(count)} price lists`)
+  announce(format.counted(count, 'price list'))
   if (count > 0) {
     const counted = { ...query, limit: results.length, include: 'row_count' }
     const rowCounts = getPage(path, counted, signal)
@@ -59,7 +59,7 @@ async function listsOf(search, signal) {
     ? empty(
         'There are no price lists yet.',
         'Create the first one with ',
-        link('bulk_create', 'docs#/Price%20lists/createPriceLists'),
+        el('a', { href: 'docs#/Price%20lists/createPriceLists' }, 'bulk_create'),
         '.',
       )
     : empty('No price list has this name.', 'Search for another part of its name.')
@@ -161,12 +161,4 @@ export function publication({ published_at }) {
     { datetime: published_at, title: format.moment(published_at) },
     format.ago(published_at),
   )
-}
-
-/**
- * @param {string} text
- * @param {string} to
- */
-function link(text, to) {
-  return el('a', { href: to }, text)
 }

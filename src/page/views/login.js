@@ -1,5 +1,5 @@
 import { Failure, post } from '../api.js'
-import { el } from '../dom.js'
+import { el, labelled } from '../dom.js'
 import { session } from '../session.js'
 import { failed } from '../states.js'
 
@@ -57,7 +57,7 @@ export function showLogin(main, { notice, onLogin }) {
  */
 export function field(label, attributes) {
   const input = el('input', { required: true, ...attributes })
-  return { input, label: el('label', {}, el('span', {}, label), input) }
+  return { input, label: labelled(label, input) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Failure, keyToRetry, newKey, post, remove, resultOfJob } from '../api.js'
-import { announce, el, name, replaceFocused, setChildren } from '../dom.js'
+import { announce, el, labelled, name, replaceFocused, setChildren } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { session } from '../session.js'
@@ -66,7 +66,7 @@ function askToApply(shown) {
         '?',
       ),
       el('p', {}, 'What was changed since it was made is not overwritten without a word.'),
-      el('label', {}, el('span', {}, 'When (now if left out)'), moment),
+      labelled('When (now if left out)', moment),
     ],
     { yes: 'Apply', onYes: start, onCancel: () => cancel(shown) },
   )
@@ -168,7 +168,7 @@ function overriding(onReason) {
         onReason(reason.value.trim())
       },
     },
-    el('label', {}, el('span', {}, 'Why the guardrails do not hold'), reason),
+    labelled('Why the guardrails do not hold', reason),
     el('button', {}, 'Apply all the same'),
   )
 }

@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { announce, el, name, names } from '../dom.js'
+import { announce, el, labelled, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty } from '../states.js'
@@ -62,16 +62,12 @@ export async function rowsOf(shown, choice, signal) {
   const { count, results } = await get(path, { action, violation, ...paging }, signal)
   const pages = Math.max(1, Math.ceil(count / rowsAtOnce))
   if (page > pages) return rowsOf(shown, { ...choice, page: pages }, signal)
-  announce(count === 1 ? '1 row' : `${format.count(count)} rows`)
+  const counted = format.counted(count, 'row')
+  announce(counted)
   const heading = el(
     'div',
     { class: 'heading' },
-    el(
-      'div',
-      {},
-      el('h2', {}, count === 1 ? '1 row' : `${format.count(count)} rows`),
-      el('span', { class: 'hint' }, 'the largest change first'),
-    ),
+    el('div', {}, el('h2', {}, counted), el('span', { class: 'hint' }, 'the largest change first')),
     filters(shown, choice),
   )
   if (count === 0) return [heading, empty('No row matches.', 'Choose another action or violation.')]
@@ -112,8 +108,8 @@ function filters({ plan: { violations }, choose }, { action, violation }) {
   return el(
     'div',
     { class: 'buttons' },
-    el('label', {}, el('span', {}, 'Action'), byAction),
-    violated.length > 0 && el('label', {}, el('span', {}, 'Violation'), byViolation),
+    labelled('Action', byAction),
+    violated.length > 0 && labelled('Violation', byViolation),
   )
 }
 

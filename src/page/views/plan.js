@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { el, focusOn, name, refocus } from '../dom.js'
+import { crumbs, el, focusOn, name, refocus } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -20,16 +20,7 @@ export function showPlan(main, choice, signal) {
   const heading = el('h1', {}, `Plan ${id}`)
   const facts = el('div', { class: 'panel' })
   const rows = el('div', { class: 'panel' })
-  main.replaceChildren(
-    el(
-      'nav',
-      { class: 'crumbs', 'aria-label': 'Breadcrumb' },
-      el('a', { href: href('plans') }, 'Plans'),
-    ),
-    heading,
-    facts,
-    rows,
-  )
+  main.replaceChildren(crumbs(el('a', { href: href('plans') }, 'Plans')), heading, facts, rows)
   const show = async () => {
     const [plan, { extensions }] = await Promise.all([
       get(`/api/v1/plans/${id}/`, {}, signal),
@@ -124,7 +115,7 @@ function violations({ id, violations }) {
       'li',
       {},
       el('a', { href: href(`plans/${id}`, { violation: guardrail }) }, guardrailWords[guardrail]),
-      ` (${rows === 1 ? '1 row' : `${format.count(rows)} rows`})`,
+      ` (${format.counted(rows, 'row')})`,
     ),
   )
   return el(

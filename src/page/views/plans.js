@@ -1,5 +1,5 @@
 import { get } from '../api.js'
-import { announce, el, name } from '../dom.js'
+import { announce, el, labelled, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, refilling } from '../states.js'
@@ -54,12 +54,7 @@ export function showPlans(main, wanted, signal) {
     ),
   )
   main.replaceChildren(
-    el(
-      'div',
-      { class: 'heading' },
-      el('h1', {}, 'Plans'),
-      el('label', {}, el('span', {}, 'Status'), select),
-    ),
+    el('div', { class: 'heading' }, el('h1', {}, 'Plans'), labelled('Status', select)),
     place,
   )
   show(wanted)
@@ -71,7 +66,7 @@ export function showPlans(main, wanted, signal) {
  */
 async function plansOf(wanted, signal) {
   const { count, plans } = await newestPlans(wanted, signal)
-  announce(count === 1 ? '1 plan' : `${format.count(count)} plans`)
+  announce(format.counted(count, 'plan'))
   if (count === 0) return noPlans(wanted)
   const [first] = plans
   const ofList = wanted.list !== undefined && [' of ', name(first?.price_list_name ?? 'a list')]

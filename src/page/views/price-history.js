@@ -106,7 +106,6 @@ function chart(list, title, history, present) {
   const priced = pricedOf(history, present)
   const priceOf = (/** @type {Entry} */ entry) =>
     priced.includes(entry) ? format.price(entry.price) : format.unset
-  const count = `${format.count(priced.length)} ${priced.length === 1 ? 'price' : 'prices'}`
   const last = history.at(-1)
   if (!last || priced.length === 0) return el('p', { class: 'hint' }, names(title), ': no prices')
   return el(
@@ -117,7 +116,7 @@ function chart(list, title, history, present) {
     el(
       'details',
       {},
-      el('summary', {}, count),
+      el('summary', {}, format.counted(priced.length, 'price')),
       el(
         'ul',
         { class: 'plain' },

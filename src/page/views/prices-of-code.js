@@ -33,7 +33,7 @@ export async function showPricesOf(wanted, signal, onDay) {
     list.is_published ? readPrices(wanted, signal) : [],
     competitorsOf(code, signal),
   ])
-  announce(rows.length === 1 ? '1 price' : `${format.count(rows.length)} prices`)
+  announce(format.counted(rows.length, 'price'))
   if (products.count === 0) return noProduct()
   const about = aboutProduct(code, products, schema)
   if (rows.length === 0) return [about, noPrices(list)]
@@ -113,7 +113,7 @@ function aboutProduct(code, { count, results }, { attributes }) {
   const [first] = results
   const inactive = results.filter(({ active }) => !active).length
   const facts = attributes.filter((column) => first && Object.hasOwn(first, column.name))
-  const rows = `${format.count(count)} ${count === 1 ? 'row' : 'rows'}`
+  const rows = format.counted(count, 'row')
   const looked = count > results.length ? ` of the first ${format.count(results.length)}` : ''
   return el(
     'section',

@@ -1,6 +1,6 @@
 import { Failure, get, getPage } from '../api.js'
 import { dateField } from '../date-field.js'
-import { debounced, el } from '../dom.js'
+import { debounced, el, labelled } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, fill } from '../states.js'
@@ -129,14 +129,6 @@ function choiceFields(lists, choice) {
   list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
   const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
   return { code, codes, list, element: el('div', { class: 'choice' }, labels) }
-}
-
-/**
- * @param {string} text
- * @param {HTMLElement} control
- */
-function labelled(text, control) {
-  return el('label', {}, el('span', {}, text), control)
 }
 
 /**

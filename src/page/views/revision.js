@@ -1,5 +1,5 @@
 import { Failure, get } from '../api.js'
-import { announce, el, name, names } from '../dom.js'
+import { announce, crumbs, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { empty, fill } from '../states.js'
@@ -21,13 +21,7 @@ export function showRevision(main, { id, revision: number }, signal) {
   const facts = el('div', { class: 'panel' })
   const cells = el('div', { class: 'panel' })
   main.replaceChildren(
-    el(
-      'nav',
-      { class: 'crumbs', 'aria-label': 'Breadcrumb' },
-      el('a', { href: href('lists') }, 'Price lists'),
-      ' › ',
-      crumb,
-    ),
+    crumbs(el('a', { href: href('lists') }, 'Price lists'), ' › ', crumb),
     heading,
     facts,
     cells,
@@ -81,7 +75,7 @@ async function differences({ list, revision: { revision }, extensions }, signal)
       return get(path, query, signal)
     },
   )
-  const counted = `${format.count(count)} ${count === 1 ? 'cell' : 'cells'}`
+  const counted = format.counted(count, 'cell')
   announce(counted)
   if (count === 0) return empty('No price is different.', 'The list was published as it was.')
   const isPart = count > results.length

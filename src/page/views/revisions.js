@@ -107,9 +107,9 @@ function revisionTable(list, revisions) {
 /** What a revision did, in words. @param {Revision} revision */
 export function whatOf({ priced, added, removed, reverts }) {
   const counted = [
-    priced > 0 && `${format.count(priced)} ${priced === 1 ? 'price' : 'prices'}`,
-    added > 0 && `${format.count(added)} ${added === 1 ? 'row' : 'rows'} added`,
-    removed > 0 && `${format.count(removed)} ${removed === 1 ? 'row' : 'rows'} removed`,
+    priced > 0 && format.counted(priced, 'price'),
+    added > 0 && `${format.counted(added, 'row')} added`,
+    removed > 0 && `${format.counted(removed, 'row')} removed`,
   ].filter(Boolean)
   const what = counted.length > 0 ? counted.join(', ') : 'published'
   if (!reverts) return what

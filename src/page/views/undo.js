@@ -1,5 +1,5 @@
 import { Failure, keyToRetry, newKey, post, resultOfJob } from '../api.js'
-import { announce, el, replaceFocused } from '../dom.js'
+import { announce, el, labelled, replaceFocused } from '../dom.js'
 import { faultsOf } from '../faults.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
@@ -57,7 +57,7 @@ function askToUndo(shown) {
     [
       el('p', { class: 'lead' }, `Undo ${whatOf(shown.revision)}?`),
       el('p', {}, 'What it changed gets its former price again. Later changes stay.'),
-      el('label', {}, el('span', {}, 'Note'), note),
+      labelled('Note', note),
       el('label', { class: 'check' }, isMistake, ' Mark the change as a mistake'),
     ],
     { yes: 'Undo', onYes: revert, onCancel: () => showButton(shown).focus() },
