@@ -2,7 +2,7 @@ import { get, getPage, post } from '../api.js'
 import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, fill } from '../states.js'
+import { empty, fill, refilling } from '../states.js'
 import { calendarStrips } from './calendar-strips.js'
 import { competitorHint, competitorLegend, competitorsOf } from './competitors.js'
 import { fact } from './list.js'
@@ -48,14 +48,11 @@ export async function showPricesOf(wanted, signal, onDay) {
   const past = el('div', {})
   void fill(past, signal, () => historyOf(list, rows, schema.extensions, signal))
   if (!list.is_calendar || !wanted.date) return [about, past]
-  let moving = new AbortController()
+  const refill = refilling(place, signal)
   const move = (/** @type {string} */ date) => {
-    moving.abort()
-    moving = new AbortController()
-    const current = AbortSignal.any([signal, moving.signal])
     const there = { ...wanted, date }
     onDay(date)
-    void fill(place, current, async () => {
+    void refill(async (current) => {
       const rows = await readPrices(there, current)
       void fill(past, current, () => historyOf(list, rows, schema.extensions, current))
       return priceTable(there, rows, schema, competitors)

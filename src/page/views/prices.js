@@ -3,7 +3,7 @@ import { dateField } from '../date-field.js'
 import { debounced, el, labelled } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, fill } from '../states.js'
+import { empty, fill, refilling } from '../states.js'
 import { showPricesOf } from './prices-of-code.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -50,85 +50,109 @@ async function listsToChoose(wanted, signal) {
  * @param {AbortSignal} signal
  */
 function choiceForm(lists, choice, place, signal) {
-  const { code, codes, list, element } = choiceFields(lists, choice)
-  const onField = dateField(
-    'Promotions on (UTC)',
-    { value: choice.on ?? format.today() },
-    (day) => {
-      isChosen = day !== ''
-      change()
-    },
-  )
-  const dateOfList = dateField('Day', { value: choice.date ?? '', required: true }, () => change())
-  const past = { value: choice.asOf ?? '', min: '2000-01-01', max: format.today() }
-  const asOfField = dateField('As of (UTC)', past, () => change())
-  const [on, date, asOf] = [onField.input, dateOfList.input, asOfField.input]
-  const dateLabel = dateOfList.element
-  element.append(onField.element, dateLabel, asOfField.element)
-  // A single-line field would drop line ends, which a code may contain.
-  const shown = code.value
-  const wantedCode = () => (code.value === shown ? choice.code : code.value)
-  let isChosen = choice.on !== undefined
-  let looking = new AbortController()
+  const refill = refilling(place, signal)
   const look = () => {
-    document.title = [wantedCode(), 'Prices', 'Pricewell'].filter(Boolean).join(' · ')
-    looking.abort()
-    looking = new AbortController()
-    const current = AbortSignal.any([signal, looking.signal])
-    const chosen = lists.find(({ id }) => String(id) === list.value)
-    dateLabel.hidden = !chosen?.is_calendar
-    if (chosen?.is_calendar) setCalendar(date, chosen)
-    if (wantedCode() === '' || !chosen)
-      return fill(place, current, async () => invitation(lists, chosen))
-    const past = format.endOf(asOf.value) ? asOf.value : undefined
-    // A read of the past uses the promotions of that day, unless another day is chosen.
-    if (!isChosen) on.value = past ?? format.today()
-    const wanted = { code: wantedCode(), list: chosen, on: on.value, asOf: past }
-    const day = chosen.is_calendar ? date.value : undefined
-    return fill(place, current, () => showPricesOf({ ...wanted, date: day }, current, onDay))
+    const list = lists.find(({ id }) => String(id) === fields.list.value)
+    fitTo(list, fields)
+    const wanted = chosenIn(fields)
+    document.title = [wanted.code, 'Prices', 'Pricewell'].filter(Boolean).join(' · ')
+    const on = fields.on.input.value
+    return refill(async (current) =>
+      wanted.code === '' || !list
+        ? invitation(lists, list)
+        : showPricesOf({ ...wanted, list, on }, current, onDay),
+    )
   }
   const remember = () => {
-    const wanted = { code: wantedCode(), list: list.value, on: isChosen ? on.value : undefined }
-    const day = dateLabel.hidden ? undefined : date.value
-    const as_of = format.endOf(asOf.value) && asOf.value
-    history.replaceState(null, '', href('prices', { ...wanted, date: day, as_of }))
+    const { asOf: as_of, ...others } = chosenIn(fields)
+    history.replaceState(null, '', href('prices', { ...others, as_of }))
   }
   const onDay = (/** @type {string} */ day) => {
-    date.value = day
+    fields.date.input.value = day
     remember()
   }
-  const change = () => {
+  const fields = choiceFields(lists, choice, signal, () => {
     if (signal.aborted) return
     remember()
     void look()
-  }
-  code.addEventListener('input', debounced(change))
-  code.addEventListener(
-    'input',
-    debounced(() => void suggest(code, codes, signal)),
-  )
-  list.addEventListener('change', change)
+  })
   void look()
-  return element
+  return fields.element
 }
 
 /**
  * @param {PriceList[]} lists
  * @param {Choice} choice
+ * @param {AbortSignal} signal
+ * @param {() => void} onChange
  */
-function choiceFields(lists, choice) {
+function choiceFields(lists, choice, signal, onChange) {
   const codes = el('datalist', { id: 'codes' })
   const text = { dir: 'auto', maxlength: 255, autocomplete: 'off', spellcheck: 'false' }
   const suggestions = { list: codes.id, placeholder: 'Product code' }
-  const code = el('input', { type: 'search', value: choice.code, ...text, ...suggestions })
+  const oninput = debounced(() => {
+    onChange()
+    void suggest(code, codes, signal)
+  })
+  const code = el('input', { type: 'search', value: choice.code, ...text, ...suggestions, oninput })
+  // A single-line field drops line ends, which a code may contain.
+  const shown = code.value
+  const codeOf = () => (code.value === shown ? choice.code : code.value)
+  const list = listField(lists, choice.list, onChange)
+  const on = dateField('Promotions on (UTC)', { value: choice.on ?? format.today() }, (day) => {
+    fields.isOnChosen = day !== ''
+    onChange()
+  })
+  const date = dateField('Day', { value: choice.date ?? '', required: true }, onChange)
+  const past = { value: choice.asOf ?? '', min: '2000-01-01', max: format.today() }
+  const asOf = dateField('As of (UTC)', past, onChange)
+  const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
+  const days = [on, date, asOf].map(({ element }) => element)
+  const element = el('div', { class: 'choice' }, labels, days)
+  const isOnChosen = choice.on !== undefined
+  const fields = { element, codeOf, list, on, date, asOf, isOnChosen }
+  return fields
+}
+
+/** @typedef {ReturnType<typeof choiceFields>} Fields */
+
+/**
+ * @param {PriceList[]} lists
+ * @param {number | undefined} wanted
+ * @param {() => void} onchange
+ */
+function listField(lists, wanted, onchange) {
   const options = lists.map((one) => el('option', { value: one.id, dir: 'auto' }, one.name))
-  const list = el('select', {}, options)
-  const preferred = lists.find(({ id }) => id === choice.list)
+  const field = el('select', { onchange }, options)
+  const preferred = lists.find(({ id }) => id === wanted)
   const first = lists.find((one) => one.is_published) ?? lists[0]
   // Does not replace a deleted list with another, whose prices would be mistaken for the wanted ones.
-  list.value = String((choice.list === undefined ? first : preferred)?.id ?? '')
-  const labels = [labelled('Product code', code), codes, labelled('Price list', list)]
-  return { code, codes, list, element: el('div', { class: 'choice' }, labels) }
+  field.value = String((wanted === undefined ? first : preferred)?.id ?? '')
+  return field
+}
+
+/** What the fields say, without a day that was not chosen. @param {Fields} fields */
+function chosenIn({ codeOf, list, on, date, asOf, isOnChosen }) {
+  return {
+    code: codeOf(),
+    list: list.value,
+    on: isOnChosen ? on.input.value : undefined,
+    date: date.element.hidden ? undefined : date.input.value,
+    asOf: format.endOf(asOf.input.value) && asOf.input.value,
+  }
+}
+
+/**
+ * Shows the day of a calendar list only. A read of the past uses the promotions of that day, unless another is chosen.
+ *
+ * @param {PriceList | undefined} list
+ * @param {Fields} fields
+ */
+function fitTo(list, { date, on, asOf, isOnChosen }) {
+  date.element.hidden = !list?.is_calendar
+  if (list?.is_calendar) setCalendar(date.input, list)
+  const past = format.endOf(asOf.input.value) && asOf.input.value
+  if (!isOnChosen) on.input.value = past ?? format.today()
 }
 
 /**
