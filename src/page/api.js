@@ -1,7 +1,8 @@
+import { withQuery } from './routes.js'
 import { session } from './session.js'
 
 /** @typedef {import('../../generated/openapi.d.ts').components['schemas']} Schemas */
-/** @typedef {Record<string, string | number | undefined>} Query */
+/** @typedef {import('./routes.js').Query} Query */
 
 /** A response that is not a success, or no response. */
 export class Failure extends Error {
@@ -23,10 +24,8 @@ export class Failure extends Error {
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
  */
-export async function get(path, query = {}, signal) {
-  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const text = new URLSearchParams(present.map(([key, value]) => [key, String(value)])).toString()
-  const response = await send(`${path}${text && `?${text}`}`, signal ? { signal } : {})
+export async function get(path, query, signal) {
+  const response = await send(withQuery(path, query), signal ? { signal } : {})
   return response.json()
 }
 

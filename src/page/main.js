@@ -19,6 +19,9 @@ import { showRevision } from './views/revision.js'
  * @typedef {(main: HTMLElement, route: Route, signal: AbortSignal) => void} View
  */
 
+/** The view above another. @type {Record<string, string>} */
+const above = { list: 'lists', revision: 'lists', plan: 'plans' }
+
 const main = byId('main')
 let leaving = new AbortController()
 let shown = ''
@@ -57,18 +60,9 @@ function show(notice) {
 /** @param {AbortSignal} signal */
 function showRoute(signal) {
   const route = readRoute(location.hash)
-  const ofLists = { lists: 'lists', list: 'lists', revision: 'lists' }
-  const ofPlans = { plans: 'plans', plan: 'plans' }
-  const current = {
-    ...ofLists,
-    ...ofPlans,
-    prices: 'prices',
-    jobs: 'jobs',
-    password: '',
-    missing: '',
-  }
   for (const link of byId('nav').querySelectorAll('a')) {
-    if (link.dataset.view === current[route.view]) link.setAttribute('aria-current', 'page')
+    if (link.dataset.view === (above[route.view] ?? route.view))
+      link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
   switch (route.view) {

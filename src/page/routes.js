@@ -74,14 +74,19 @@ function readId(text) {
   return Number.isSafeInteger(id) ? id : undefined
 }
 
+/** @typedef {Record<string, string | number | undefined>} Query */
+
+/** The URL fragment of a view. @param {string} path @param {Query} [values] */
+export const href = (path, values) => `#/${withQuery(path, values)}`
+
 /**
- * The URL fragment of a view, without absent and empty values.
+ * A path with a query, without absent and empty values.
  *
  * @param {string} path
- * @param {Record<string, string | number | undefined>} [values]
+ * @param {Query} values
  */
-export function href(path, values = {}) {
+export function withQuery(path, values = {}) {
   const present = Object.entries(values).filter(([, value]) => value !== undefined && value !== '')
   const query = new URLSearchParams(present.map(([key, value]) => [key, String(value)])).toString()
-  return `#/${path}${query && `?${query}`}`
+  return `${path}${query && `?${query}`}`
 }
