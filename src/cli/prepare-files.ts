@@ -70,12 +70,6 @@ async function numericColumns(
   return (column) => isOfContract(column) || own.has(column)
 }
 
-/** Parses a whole number of at most 9 digits. Throws InvalidArgumentError. */
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Must be a whole number.')
-  return Number(text)
-}
-
 /** Parses one character; `tab` and `\t` stand for a tab. Throws InvalidArgumentError. */
 export function character(text: string): string {
   if (text === 'tab' || text === '\\t') return '\t'

@@ -1,17 +1,15 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
+import { Option } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../client/index.ts'
 import { UsageFault } from './faults.ts'
+import { type Conditions, oneValue } from './option-values.ts'
 
 export type Row = Record<string, unknown>
 
-/** Parses an option like country=France and adds it to the earlier ones. Throws InvalidArgumentError. */
-export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('Must be a name and a value, such as country=France.')
-  if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${name} has a value already.`)
-  return { ...earlier, [name]: value }
-}
+/** The option that chooses products of a code. */
+export const whereOption = new Option(
+  '--where <name=value>',
+  'only this value of an extension; may be repeated for others',
+).argParser(oneValue)
 
 type Column = Schemas['CatalogSchema']['extensions'][number]
 
@@ -40,8 +38,18 @@ function castTexts(extensions: Column[], given: Record<string, string>): Row {
   return Object.fromEntries(Object.entries(given).map(cast))
 }
 
+/** Converts texts by the catalog's types; the service refuses unknown columns. */
+export async function castFilters({ GET }: PricewellClient, filter: Conditions) {
+  const { attributes, extensions } = (await GET('/api/v1/product_catalog/schema/')).data
+  const types = new Map([...attributes, ...extensions].map(({ name, type }) => [name, type]))
+  const cast = (name: string, text: string) => castTo(types.get(name) ?? 'string', text)
+  return Object.fromEntries(
+    Object.entries(filter).map(([name, texts]) => [name, texts.map((text) => cast(name, text))]),
+  ) as NonNullable<Schemas['RepriceInput']['product_filters']>
+}
+
 /** Converts a text to the JSON value of a type; one that does not fit stays a text, which the service refuses. */
-export function castTo(type: Schemas['ColumnType'], text: string): unknown {
+function castTo(type: Schemas['ColumnType'], text: string): unknown {
   const isNumeric = type === 'integer' || type === 'number'
   if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
   if (type === 'boolean' && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'

@@ -37,7 +37,7 @@ t.test('wrong usage is 2, with what is wrong and where to read on', async (t) =>
     [['reprice', 'L'], "error: required option '--formula <formula>' not specified\n"],
     [
       ['reprice', 'L', '--formula', '= 1', '--filter', 'France'],
-      "error: option '--filter <column=value>' argument 'France' is invalid. Must be a column and a value, such as country=France.\n",
+      "error: option '--filter <column=value>' argument 'France' is invalid. Must be a name and a value, such as country=France.\n",
     ],
     [
       ['reprice', 'L', '--formula', '= 1', '--decimals', 'x'],

@@ -9,6 +9,12 @@ import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
 import { writeTo } from '../write-to.ts'
 
+/** Where an export is written. */
+export const outputOption = new Option(
+  '-o, --output <file>',
+  'the file, compressed if it ends in .gz; else, or for -, standard output',
+)
+
 export function addExport(program: Program): void {
   program
     .command('export')
@@ -16,10 +22,7 @@ export function addExport(program: Program): void {
     .addArgument(
       new Argument('<kind>', 'what to write').choices(Object.keys(collections) as CollectionKind[]),
     )
-    .option(
-      '-o, --output <file>',
-      'the file, compressed if it ends in .gz; else, or for -, standard output',
-    )
+    .addOption(outputOption)
     .addOption(
       new Option(
         '--format <format>',

@@ -1,5 +1,6 @@
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { Option } from '@commander-js/extra-typings'
 import { type Job, type PricewellClient, Problem, Unreachable } from '../../client/index.ts'
+import { idShownBy } from '../option-values.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { startBar, table } from '../terminal.ts'
@@ -88,14 +89,4 @@ export function addCancel(program: Program): void {
       })
       answer(options, data, `Job ${id} is cancelled. None of it was written.`)
     })
-}
-
-/** Returns a parser of ids that `command` shows. It throws InvalidArgumentError. */
-export function idShownBy(command: string): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
-      throw new InvalidArgumentError(`Must be a whole number, as shown by \`${command}\`.`)
-    return value
-  }
 }

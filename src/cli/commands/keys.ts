@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { Schemas } from '../../client/index.ts'
 import { Failed } from '../faults.ts'
+import { idShownBy } from '../option-values.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { table } from '../terminal.ts'
-import { idShownBy } from './jobs.ts'
 
 /** `pricewell keys`, `pricewell keys create` and `pricewell keys revoke`. */
 export function addKeys(program: Program): void {

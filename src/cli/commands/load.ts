@@ -6,13 +6,13 @@ import { Failed } from '../faults.ts'
 import { type FeedFile, plainShape, rejectTarget } from '../feed-file.ts'
 import { type FeedKind, feeds } from '../kinds.ts'
 import { type LoadOptions, rejectInvalidOptions } from '../load-options.ts'
+import { collect, wholeNumber } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
-import { character, oneColumn, prepareFiles, wholeNumber } from '../prepare-files.ts'
+import { character, oneColumn, prepareFiles } from '../prepare-files.ts'
 import { answer, type Program } from '../program.ts'
 import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, rowCount, startBar } from '../terminal.ts'
-import { collect } from './reprice.ts'
 
 export function addLoad(program: Program): void {
   program

@@ -1,12 +1,12 @@
 import { Option } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { idShownBy } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { findList, writeExport } from './export.ts'
-import { idShownBy } from './jobs.ts'
 import { guardrailNames } from './lists.ts'
 
 const plansShown = 25

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { type Format, plainShape } from '../feed-file.ts'
 import { collections } from '../kinds.ts'
 import type { Program } from '../program.ts'
-import { buffers, writeExport } from './export.ts'
+import { buffers, outputOption, writeExport } from './export.ts'
 
 export function addPosition(program: Program): void {
   program
@@ -11,10 +11,7 @@ export function addPosition(program: Program): void {
       'Writes the prices of a list with margins, competitors and sales as CSV or NDJSON.',
     )
     .argument('<list>', 'the name of the price list')
-    .option(
-      '-o, --output <file>',
-      'the file, compressed if it ends in .gz; else, or for -, standard output',
-    )
+    .addOption(outputOption)
     .option('--date <day>', 'one day of a calendar list; all its days when left out')
     .option(
       '--above <percent>',

@@ -1,5 +1,5 @@
 import type { PricewellClient, Schemas } from '../../client/index.ts'
-import { castExtensions, pair, productReader, type Row } from '../products.ts'
+import { castExtensions, productReader, type Row, whereOption } from '../products.ts'
 import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../terminal.ts'
@@ -7,18 +7,8 @@ import { type TableRow, table } from '../terminal.ts'
 type PriceRow = Schemas['PriceRow']
 
 export function addPrices(program: Program): void {
-  program
-    .command('prices')
-    .description('Reads the prices of a product in a price list, for every matching row.')
-    .argument('<list>', 'the name of the price list')
-    .argument('<code>', 'the product code')
-    .option(
-      '--where <name=value>',
-      'only this value of an extension; may be repeated for others',
-      pair,
-    )
-    .option('--dimension <name>', 'only this price dimension; all of the list when left out')
-    .option('--date <day>', 'the day to read in a calendar list; today when left out')
+  const description = 'Reads the prices of a product in a price list, for every matching row.'
+  productCommand(program, 'prices', description)
     .option('--promotion-date <day>', 'the day of the promotions; today when left out')
     .option('--as-of <moment>', 'as of a revision, or of a day and time')
     .option('--client <code>', 'the prices that agreements give this client')
@@ -52,18 +42,9 @@ export function addPrices(program: Program): void {
 }
 
 export function addHistory(program: Program): void {
-  program
-    .command('history')
-    .description('Shows the prices of a product in a price list over time, for every matching row.')
-    .argument('<list>', 'the name of the price list')
-    .argument('<code>', 'the product code')
-    .option(
-      '--where <name=value>',
-      'only this value of an extension; may be repeated for others',
-      pair,
-    )
-    .option('--dimension <name>', 'only this price dimension; all of the list when left out')
-    .option('--date <day>', 'the day to read in a calendar list; today when left out')
+  const description =
+    'Shows the prices of a product in a price list over time, for every matching row.'
+  productCommand(program, 'history', description)
     .addHelpText('after', "\nExample:\n  pricewell history 'Retail 2026' 85123A --dimension retail")
     .action(async (list, code, _options, command) => {
       const options = command.optsWithGlobals()
@@ -82,6 +63,18 @@ export function addHistory(program: Program): void {
       )
       answer(options, data, entries.length > 0 ? table(entries) : 'No row of the list matches.')
     })
+}
+
+/** A command for the prices of a product: its arguments, and the options that choose them. */
+function productCommand(program: Program, name: string, description: string) {
+  return program
+    .command(name)
+    .description(description)
+    .argument('<list>', 'the name of the price list')
+    .argument('<code>', 'the product code')
+    .addOption(whereOption)
+    .option('--dimension <name>', 'only this price dimension; all of the list when left out')
+    .option('--date <day>', 'the day to read in a calendar list; today when left out')
 }
 
 /** More have too long a history for one answer. */

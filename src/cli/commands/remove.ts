@@ -4,7 +4,7 @@ import { Failed, UsageFault } from '../faults.ts'
 import { openFeedFile } from '../feed-file.ts'
 import { removal } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
-import { pair, productReader, type Row } from '../products.ts'
+import { productReader, type Row, whereOption } from '../products.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { sendFile } from '../send-file.ts'
@@ -24,11 +24,7 @@ export function addRemove(program: Program): void {
     .description('Removes products from a price list: all rows of these codes, or those in a file.')
     .argument('<list>', 'the name of the price list')
     .argument('[code...]', 'product codes')
-    .option(
-      '--where <name=value>',
-      'only this value of an extension; may be repeated for others',
-      pair,
-    )
+    .addOption(whereOption)
     .option('--file <file>', 'code and extensions: CSV, NDJSON or JSON, such as an export')
     .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')

@@ -1,10 +1,9 @@
-import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
+import { collect, condition, digits, wholeNumber } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
-import { wholeNumber } from '../prepare-files.ts'
-import { castTo } from '../products.ts'
+import { castFilters } from '../products.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
@@ -106,34 +105,4 @@ function readFigures(given: {
     ...(Object.keys(competition).length > 0 && { competition }),
     ...(salesDays !== undefined && { sales: { days: salesDays } }),
   }
-}
-
-/** The allowed values by column, as texts. */
-type Conditions = Record<string, string[]>
-
-/** Adds an allowed value of a column, such as country=France. Throws InvalidArgumentError. */
-export function condition(text: string, earlier: Conditions = {}): Conditions {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('Must be a column and a value, such as country=France.')
-  return { ...earlier, [name]: [...(earlier[name] ?? []), value] }
-}
-
-/** Collects the texts of a repeated option. */
-export const collect = (text: string, earlier: string[] = []): string[] => [...earlier, text]
-
-/** Parses a number of decimals, 0 to 6. Throws InvalidArgumentError. */
-export function digits(text: string): number {
-  if (!/^[0-6]$/.test(text)) throw new InvalidArgumentError('Must be a number from 0 to 6.')
-  return Number(text)
-}
-
-/** Converts texts by the catalog's types; the service refuses unknown columns. */
-export async function castFilters({ GET }: PricewellClient, filter: Conditions) {
-  const { attributes, extensions } = (await GET('/api/v1/product_catalog/schema/')).data
-  const types = new Map([...attributes, ...extensions].map(({ name, type }) => [name, type]))
-  const cast = (name: string, text: string) => castTo(types.get(name) ?? 'string', text)
-  return Object.fromEntries(
-    Object.entries(filter).map(([name, texts]) => [name, texts.map((text) => cast(name, text))]),
-  ) as NonNullable<Input['product_filters']>
 }

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { type PricewellClient, Problem, type Schemas } from '../../client/index.ts'
+import { collect } from '../option-values.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../terminal.ts'
-import { collect } from './reprice.ts'
 
 type Catalog = Schemas['CatalogSchema']
 type Competitors = Schemas['HeldCompetitorSchema']

@@ -1,9 +1,9 @@
 import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { Failed } from '../faults.ts'
+import { idShownBy } from '../option-values.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openClient } from '../session.ts'
 import { table } from '../terminal.ts'
-import { idShownBy } from './jobs.ts'
 import { scopes as known, readScopes } from './keys.ts'
 
 const readId = idShownBy('pricewell users')
