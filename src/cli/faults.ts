@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { JobFailed, Problem, Unreachable } from '../client/index.ts'
 import { sentence } from '../client/problem.ts'
-import { paint, printable } from './terminal.ts'
+import { firstLines, paint, printable } from './terminal.ts'
 
 /** Wrong usage, or a file that cannot be read or written; the message tells what to do. */
 export class UsageFault extends Error {}
@@ -68,14 +68,8 @@ function reason(fault: unknown): string {
     return `${fault.detail}\n${isOfProxy(fault) ? ofProxy : otherAddress}`
   if (fault.status === 401) return `${fault.detail} ${otherLogin()}`
   if (fault.type === 'idempotency-key-in-use') return stillRunning
-  const errors = fault.errors.slice(0, shownMax).map((error) => `  ${sentence(error)}`)
-  const more = fault.errorCount - errors.length
-  return [
-    withoutKey(fault),
-    ...errors,
-    ...(more > 0 && errors.length > 0 ? [`  and ${more} more`] : []),
-    ...stepsAfter(fault.type),
-  ].join('\n')
+  const errors = firstLines(fault.errors.map(sentence), shownMax, fault.errorCount)
+  return [withoutKey(fault), ...errors, ...stepsAfter(fault.type)].join('\n')
 }
 
 /** The detail, without advice on a key that the command sends by itself. */

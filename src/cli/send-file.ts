@@ -6,7 +6,6 @@ import {
   type Job,
   JobFailed,
   type JobInfo,
-  type PricewellClient,
   Problem,
   type Schemas,
   Unreachable,
@@ -14,6 +13,7 @@ import {
 import { isOutcomeUnknown, isUnconnected } from '../client/retry.ts'
 import { UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
+import { readPlan } from './follow-job.ts'
 import { type feeds, removal } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
@@ -210,11 +210,6 @@ async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
     if (error instanceof JobFailed) forgetEnd()
     throw (error instanceof JobFailed && refusal(error.job)) || error
   }
-}
-
-/** Reads a plan by its id. Throws `Problem` if there is none. */
-export async function readPlan({ GET }: PricewellClient, id: number): Promise<Plan> {
-  return (await GET('/api/v1/plans/{id}/', { params: { path: { id } } })).data
 }
 
 function tellOnGoing({ file, json }: Load, id: number): void {

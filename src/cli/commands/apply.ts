@@ -11,12 +11,11 @@ import {
 import { sentence } from '../../client/problem.ts'
 import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
 import { Failed } from '../faults.ts'
+import { followJob, readPlan } from '../follow-job.ts'
 import { idShownBy } from '../option-values.ts'
 import { answer, type Program, type Shared } from '../program.ts'
-import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { firstLines, number, rowCount } from '../terminal.ts'
-import { followJob } from './jobs.ts'
 
 const rowsShown = 50
 

@@ -1,9 +1,10 @@
 import { Option } from '@commander-js/extra-typings'
-import { type Job, type PricewellClient, Problem, Unreachable } from '../../client/index.ts'
+import type { Job, PricewellClient } from '../../client/index.ts'
+import { showToEnd } from '../follow-job.ts'
 import { idShownBy } from '../option-values.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
-import { startBar, table } from '../terminal.ts'
+import { table } from '../terminal.ts'
 
 const shown = 25
 
@@ -50,30 +51,6 @@ export function addWait(program: Program): void {
       const handled = job.resource_type === 'file' ? 'rows' : 'products'
       answer(options, job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
     })
-}
-
-/** As `showToEnd`, for a job that this command began. If it cannot be followed, the error has the job's id. */
-export async function followJob(client: PricewellClient, id: number, options: Shared) {
-  try {
-    return await showToEnd(client, id, options)
-  } catch (error) {
-    const isAway = error instanceof Problem && error.status >= 500
-    if (!isAway && !(error instanceof Unreachable)) throw error
-    const next = `The service finishes job ${id}: \`pricewell wait ${id}\` follows it.`
-    throw new Unreachable(`${error.message} ${next}`, { cause: error })
-  }
-}
-
-/** Shows a job's progress and returns the ended job. Throws JobFailed. */
-async function showToEnd(client: PricewellClient, id: number, options: Shared) {
-  const bar = startBar(`Job ${id}`, options)
-  try {
-    const onProgress = ({ finished, total }: { finished: number; total: number }) =>
-      bar.show(finished, total)
-    return await client.waitForJob(id, { onProgress })
-  } finally {
-    bar.stop()
-  }
 }
 
 export function addCancel(program: Program): void {

@@ -1,14 +1,13 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
+import { followJob, readPlan } from '../follow-job.ts'
 import { collect, condition, digits } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
 import { castFilters } from '../products.ts'
 import { answer, type Program, type Shared } from '../program.ts'
-import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
-import { followJob } from './jobs.ts'
 
 const listsMax = 1000
 

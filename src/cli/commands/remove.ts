@@ -1,7 +1,8 @@
-import { isJob, type PricewellClient, type Schemas } from '../../client/index.ts'
+import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { openFeedFile } from '../feed-file.ts'
+import { resultOf } from '../follow-job.ts'
 import { removal } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
 import { productReader, type Row, whereOption } from '../products.ts'
@@ -10,7 +11,6 @@ import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { sendFile } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
-import { followJob } from './jobs.ts'
 
 interface RemoveOptions extends Shared, SaidOfChange {
   file?: string | undefined
@@ -70,10 +70,8 @@ async function removeCodes(
     params: { query: options.plan ? { plan: 'true' } : {}, header: changeHeaders(options) },
     body: { price_list_name: list, payload: await findProducts(client, codes, options.where) },
   })
-  if (Array.isArray(data)) return data.length
-  if (!isJob(data)) return data as Schemas['Plan']
-  const { result } = await followJob(client, data.id, options)
-  return (result as number[]).length
+  const removed = await resultOf(client, data, options)
+  return Array.isArray(removed) ? removed.length : removed
 }
 
 /** The rows of the codes in the catalog. Throws Failed for a code that has none, UsageFault for an unknown extension. */

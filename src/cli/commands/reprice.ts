@@ -1,13 +1,12 @@
-import type { PricewellClient, Schemas } from '../../client/index.ts'
+import type { Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { UsageFault } from '../faults.ts'
+import { resultOf } from '../follow-job.ts'
 import { collect, condition, digits, wholeNumber } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
 import { castFilters } from '../products.ts'
-import { answer, type Program, type Shared } from '../program.ts'
-import { readPlan } from '../send-file.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
-import { followJob } from './jobs.ts'
 
 type Input = Schemas['RepriceInput']
 type Weekday = NonNullable<NonNullable<Input['dates']>['days_of_week']>[number]
@@ -49,7 +48,8 @@ export function addReprice(program: Program): void {
       const client = openClient(options)
       const { formula, filter, dimension, decimals, note } = options
       const dates = readDates(options)
-      const plan = await makePlan(client, options, note, {
+      const params = { header: changeHeaders({ note }) }
+      const body: Input = {
         price_list_name: list,
         formula,
         ...(filter && { product_filters: await castFilters(client, filter) }),
@@ -57,24 +57,11 @@ export function addReprice(program: Program): void {
         ...(dates && { dates }),
         ...(decimals !== undefined && { decimals }),
         ...readFigures(options),
-      })
+      }
+      const { data } = await client.POST('/api/v1/prices/reprice/', { params, body })
+      const plan = await resultOf(client, data, options)
       answer(options, plan, planText(plan))
     })
-}
-
-/** Returns the plan, even when a job makes it. */
-async function makePlan(
-  client: PricewellClient,
-  options: Shared,
-  note: string | undefined,
-  body: Input,
-): Promise<Schemas['Plan']> {
-  const params = { header: changeHeaders({ note }) }
-  const { data } = await client.POST('/api/v1/prices/reprice/', { params, body })
-  if ('operation' in data) return data
-  const { result } = await followJob(client, data.id, options)
-  const { plan_id: id } = result as Schemas['PlanMade']
-  return readPlan(client, id)
 }
 
 function readDates(given: {

@@ -1,14 +1,13 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { isJob, type PricewellClient, Problem, type Schemas } from '../../client/index.ts'
+import { type PricewellClient, Problem, type Schemas } from '../../client/index.ts'
 import { changeHeaders } from '../change-headers.ts'
 import { Failed, UsageFault } from '../faults.ts'
+import { resultOf } from '../follow-job.ts'
 import { planText } from '../plan-text.ts'
 import { answer, type Program, type Shared } from '../program.ts'
-import { readPlan } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { findList, writeExport } from './export.ts'
-import { followJob } from './jobs.ts'
 
 const shown = 25
 
@@ -155,10 +154,7 @@ async function revert(
       void: isVoid === true,
     },
   })
-  if (!isJob(data)) return data as Schemas['Plan'] | Result
-  const { result } = await followJob(client, data.id, options)
-  const { plan_id } = result as Partial<Schemas['PlanMade']>
-  return plan_id === undefined ? (result as Result) : readPlan(client, plan_id)
+  return resultOf(client, data, options)
 }
 
 type Result = Schemas['RevertResult']
