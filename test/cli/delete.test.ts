@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadPath as agreements, anAgreement } from '../helpers/agreement.ts'
 import { commandLine } from '../helpers/command-line.ts'
@@ -40,19 +38,19 @@ t.test('--yes does not ask; what is not there is counted', async (t) => {
 })
 
 t.test('the keys may stand in a file', async (t) => {
-  const { left, run, home } = await anAccount(t, ['a', 'b', 'c', 'd, e'])
-  writeFileSync(join(home, 'keys.txt'), 'a\r\nd, e\r\n\r\n')
+  const { left, run, write } = await anAccount(t, ['a', 'b', 'c', 'd, e'])
+  write({ 'keys.txt': 'a\r\nd, e\r\n\r\n' })
   t.match(await run('delete', 'sales', '--file', 'keys.txt', '--yes'), { stdout: /^2 sales/ })
-  writeFileSync(join(home, 'keys.json'), '["b"]')
+  write({ 'keys.json': '["b"]' })
   t.match(await run('delete', 'sales', '--file', 'keys.json', '--yes'), { stdout: /^1 sale / })
   t.strictSame(await left(), ['c'])
 })
 
 t.test('a byte order mark does not hide the first key of a file', async (t) => {
-  const { left, run, home } = await anAccount(t, ['a', 'b', 'c'])
-  writeFileSync(join(home, 'keys.txt'), '\ufeffa\r\n')
+  const { left, run, write } = await anAccount(t, ['a', 'b', 'c'])
+  write({ 'keys.txt': '\ufeffa\r\n' })
   t.match(await run('delete', 'sales', '--file', 'keys.txt', '--yes'), { stdout: /^1 sale / })
-  writeFileSync(join(home, 'keys.json'), '\ufeff["b"]')
+  write({ 'keys.json': '\ufeff["b"]' })
   t.match(await run('delete', 'sales', '--file', 'keys.json', '--yes'), { stdout: /^1 sale / })
   t.strictSame(await left(), ['c'])
 })
@@ -97,9 +95,9 @@ t.test('a product that a list holds is named', async (t) => {
 })
 
 t.test('wrong usage is told before anything is sent', async (t) => {
-  const { run, home } = await anAccount(t)
-  writeFileSync(join(home, 'none.txt'), '\n')
-  writeFileSync(join(home, 'bad.json'), '{}')
+  const { run, write } = await anAccount(t)
+  write({ 'none.txt': '\n' })
+  write({ 'bad.json': '{}' })
   t.match(await run('delete', 'sales', '--yes'), { code: 2, stderr: /Give either keys or --file/ })
   t.match(await run('delete', 'sales', 'a', '--file', 'x', '--yes'), { code: 2 })
   t.match(await run('delete', 'sales', '--file', 'x', '--yes'), {
@@ -111,7 +109,7 @@ t.test('wrong usage is told before anything is sent', async (t) => {
     stderr: /no keys/,
   })
   t.match(await run('delete', 'sales', '--file', 'bad.json', '--yes'), { code: 2, stderr: /array/ })
-  writeFileSync(join(home, 'rows.json'), '["a",{"transaction_id":"b"}]')
+  write({ 'rows.json': '["a",{"transaction_id":"b"}]' })
   t.match(await run('delete', 'sales', '--file', 'rows.json', '--yes'), {
     code: 2,
     stderr: 'rows.json: item 2 is not a key.\n',

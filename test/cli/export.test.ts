@@ -9,7 +9,6 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -51,7 +50,7 @@ await shop.post('/api/v1/agreement/bulk_create_or_update', [
 await shop.post('/api/v1/promotions/bulk_create_or_update/', [
   { name: 'P', kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-01-02' },
 ])
-const { home, run, shell } = commandLine(t, {
+const { home, write, run, shell } = commandLine(t, {
   PRICEWELL_URL,
   PRICEWELL_TOKEN: shop.token,
 })
@@ -128,7 +127,7 @@ t.test('what is there and is no file is written to; a link stays one', async (t)
   t.equal((await run('export', 'products', '-o', 'pipe')).code, 0)
   t.equal(await piped, products)
   t.ok(lstatSync(join(home, 'pipe')).isFIFO())
-  writeFileSync(join(home, 'target.csv'), 'old')
+  write({ 'target.csv': 'old' })
   symlinkSync('target.csv', join(home, 'link.csv'))
   await run('export', 'products', '-o', 'link.csv')
   t.ok(lstatSync(join(home, 'link.csv')).isSymbolicLink())
@@ -157,9 +156,9 @@ t.test('standard output that takes a part only is told', async (t) => {
 t.test('a file takes the place of another whole, and is for the same readers', async (t) => {
   const { stdout: products } = await run('export', 'products')
   for (const mode of [0o600, 0o440, 0o666]) {
-    writeFileSync(join(home, 'kept.csv'), 'old')
+    write({ 'kept.csv': 'old' })
     chmodSync(join(home, 'kept.csv'), mode)
-    writeFileSync(join(home, 'kept.csv.part'), 'mine')
+    write({ 'kept.csv.part': 'mine' })
     t.equal((await run('export', 'products', '-o', 'kept.csv')).code, 0)
     t.equal(statSync(join(home, 'kept.csv')).mode & 0o777, mode)
     t.equal(String(read('kept.csv')), products)

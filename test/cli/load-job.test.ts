@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
@@ -16,9 +14,8 @@ const good = csv('T1,A,UK,1,2', 'T2,A,UK,1,2')
 
 async function aUserWith(t: Test, files: Record<string, string | Buffer>) {
   const account = await service.newAccount(t)
-  const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
-  const write = (name: string, content: string | Buffer) => writeFileSync(join(home, name), content)
-  for (const [name, content] of Object.entries(files)) write(name, content)
+  const { run, write } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
+  write(files)
   const jobs = async () => (await account.get('/api/v1/jobs/')).body.count
   return { account, run, jobs, write }
 }
@@ -79,8 +76,8 @@ t.test('a file that the job refuses names its lines; the others are loaded', asy
 t.test('prices of a list are loaded by a job; what fails otherwise ends the command', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, { name: 'L' })
-  const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
-  writeFileSync(join(home, 'p.csv'), 'code,country,price\nA,UK,7.25\n')
+  const { run, write } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  write({ 'p.csv': 'code,country,price\nA,UK,7.25\n' })
   const load = () => run('load', 'prices', '--list', 'L', 'p.csv', '--job')
   const unpublished = await load()
   t.equal(unpublished.code, 1)
@@ -111,7 +108,7 @@ function jobThat(status?: string): StandInAnswer[] {
 async function aUserOf(t: Test, answers: StandInAnswer[]) {
   const { url, requests } = await standIn(t, answers)
   const user = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
-  writeFileSync(join(user.home, 'a.csv'), good)
+  user.write({ 'a.csv': good })
   return { ...user, requests }
 }
 

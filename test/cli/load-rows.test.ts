@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
@@ -18,8 +16,8 @@ async function aUserWith(t: Test, files: Record<string, string>) {
   const products = codes.map((code) => ({ code, size: 4, gift: true }))
   const shop = await aShopOf(t, service, { extensions }, products)
   const list = await aList(shop, { name: 'L' })
-  const { home, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(home, name), content)
+  const { write, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  write(files)
   const load = (...args: string[]) => run('load', 'rows', '--list', 'L', ...args)
   return { shop, list, load }
 }

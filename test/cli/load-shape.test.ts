@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
@@ -13,7 +11,7 @@ const PRICEWELL_URL = service.app.listeningOrigin
 
 function userOf(t: Test, account: TestAccount, files: Record<string, string | Buffer>) {
   const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(user.home, name), content)
+  user.write(files)
   return user
 }
 
@@ -186,7 +184,7 @@ t.test('a refused file says which option would make it fit', async (t) => {
 })
 
 t.test('rejected rows of another shape come back as CSV, and the message says so', async (t) => {
-  const { run, home } = userOf(t, await service.newAccount(t), {
+  const { run, read, write } = userOf(t, await service.newAccount(t), {
     'a.csv': `${german}T1;A;UK;many;1,5;EUR\n`,
   })
   const { stderr } = await run('load', 'sales', 'a.csv', '--rejects', 'r.csv', ...shape)
@@ -194,9 +192,9 @@ t.test('rejected rows of another shape come back as CSV, and the message says so
     stderr,
     /each with its error\.\nLoad them without --delimiter, --decimal-comma, --column /,
   )
-  const rejects = readFileSync(join(home, 'r.csv'), 'utf8')
+  const rejects = read('r.csv')
   t.match(rejects, /^transaction_id,.*,error\r\nT1,A,UK,many,1\.5,EUR,/)
-  writeFileSync(join(home, 'r.csv'), rejects.replace('many', '7'))
+  write({ 'r.csv': rejects.replace('many', '7') })
   t.equal((await run('load', 'sales', 'r.csv')).code, 0)
 })
 

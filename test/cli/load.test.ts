@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  existsSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, existsSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -35,11 +27,8 @@ const csv = (...ids: string[]) => header + ids.map((id) => `${id},A,UK,1,2.50\n`
 /** The command line of an account, and files beside it. */
 function userOf(t: Test, account: TestAccount, files: Record<string, string | Buffer>) {
   const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
-  const write = (name: string, content: string | Buffer) =>
-    writeFileSync(join(user.home, name), content)
-  for (const [name, content] of Object.entries(files)) write(name, content)
-  const read = (name: string) => readFileSync(join(user.home, name), 'utf8')
-  return { ...user, write, read }
+  user.write(files)
+  return user
 }
 
 const idsOf = async (account: TestAccount) =>
@@ -69,7 +58,7 @@ t.test('a load that stopped is run again, and no row is doubled', async (t) => {
   const files = { 'a.csv': csv('A1'), 'b.csv': `${csv('B1')}B2,,UK,1,2\n` }
   const { run, write } = userOf(t, account, files)
   t.equal((await run('load', 'sales', 'a.csv', 'b.csv')).code, 1)
-  write('b.csv', csv('B1', 'B2'))
+  write({ 'b.csv': csv('B1', 'B2') })
   const { code, stdout } = await run('load', 'sales', 'a.csv', 'b.csv')
   const [first, second] = stdout.split('\n')
   t.equal(code, 0)
@@ -140,10 +129,10 @@ t.test('the reject file has the rejected rows; corrected, it is loaded', async (
   t.match(refused.stderr, /rejects\.csv has the rejected rows, each with its error\.\n/)
   const rejects = read('rejects.csv')
   t.match(rejects, /^transaction_id,.*,error\r?\nA2,.*,code: is required\r?\n$/)
-  write('rejects.csv', rejects.replace('A2,,', 'A2,A,'))
+  write({ 'rejects.csv': rejects.replace('A2,,', 'A2,A,') })
   t.equal((await run('load', 'sales', 'rejects.csv')).code, 0)
   t.strictSame(await idsOf(account), ['A2'])
-  write('cut.csv', `${csv('A1')}"never closed`)
+  write({ 'cut.csv': `${csv('A1')}"never closed` })
   const cut = await run('load', 'sales', 'cut.csv', '--rejects', 'no.csv')
   t.equal(cut.code, 1)
   t.match(cut.stderr, /^cut\.csv: Line 3 .*\n {2}line 3: .*\ncut\.csv was refused\.\n$/)
@@ -225,7 +214,7 @@ t.test('a refused file that is loaded when it is sent for its errors was loaded'
     { status: 200, headers, body: result },
   ])
   const user = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: 'a.b.c' })
-  writeFileSync(join(user.home, 'a.csv'), csv('A1'))
+  user.write({ 'a.csv': csv('A1') })
   const { code, stdout, stderr } = await user.run('load', 'sales', 'a.csv', '--rejects', 'r.csv')
   t.strictSame([code, stderr], [0, ''])
   t.match(stdout, /^a\.csv: 1 row, 1 new, 0 updated in /)
@@ -470,7 +459,7 @@ t.test(
     t.match(screen, /large\.csv █+ 100 % {2}[\d.]+ MB\/s {2}\d+s/)
     t.match(screen, /large\.csv: 60,000 rows, 60,000 new, 0 updated/)
     const stranger = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: 'a.b.c' })
-    writeFileSync(join(stranger.home, 'large.csv'), large)
+    stranger.write({ 'large.csv': large })
     t.equal((await stranger.run('load', 'sales', 'large.csv')).code, 4)
     t.equal((await run('jobs')).code, 0)
   },

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
@@ -27,10 +25,9 @@ async function aPricedList(
     { ...uk('B'), price: 20 },
   ])
   const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
-  const write = (name: string, text: string) => writeFileSync(join(user.home, name), text)
   /** Makes a plan of prices and returns its id. */
   const plan = async (prices: Record<string, number>, ...more: string[]): Promise<string> => {
-    write('p.csv', file(prices))
+    user.write({ 'p.csv': file(prices) })
     const args = ['load', 'prices', '--list', 'L', 'p.csv', '--plan', '--json', ...more]
     const { stdout, stderr } = await user.run(...args)
     if (stdout === '') throw new Error(stderr)
@@ -38,12 +35,12 @@ async function aPricedList(
   }
   const pricesNow = async () =>
     Object.fromEntries((await rowsOf(shop, list)).map(({ code, prices }) => [code, prices.price]))
-  return { ...user, shop, list, write, plan, pricesNow }
+  return { ...user, shop, list, plan, pricesNow }
 }
 
 t.test('load --plan writes nothing and shows what would change', async (t) => {
   const { run, write, pricesNow } = await aPricedList(t)
-  write('p.csv', file({ A: 11, B: 18 }))
+  write({ 'p.csv': file({ A: 11, B: 18 }) })
   const { code, stdout, stderr } = await run('load', 'prices', '--list', 'L', 'p.csv', '--plan')
   t.strictSame([code, stderr], [0, ''])
   const id = /^Plan (\d+): update_prices, L, open\n/.exec(stdout)?.[1]
@@ -172,12 +169,11 @@ t.test('a plan that is open or scheduled is discarded', async (t) => {
 
 t.test('large plans are applied by a job that is followed', async (t) => {
   const { run, write } = await aPricedList(t, { codes: ['A', 'B', ...someCodes(101)] })
-  write(
-    'rows.csv',
-    `code,country\n${someCodes(101)
+  write({
+    'rows.csv': `code,country\n${someCodes(101)
       .map((code) => `${code},UK\n`)
       .join('')}`,
-  )
+  })
   const made = await run('load', 'rows', '--list', 'L', 'rows.csv', '--plan', '--json')
   const { plan } = JSON.parse(made.stdout)
   t.match(plan, { operation: 'add_products', summary: { added: 101 } })
@@ -187,7 +183,7 @@ t.test('large plans are applied by a job that is followed', async (t) => {
 t.test('a plan that a job could not apply can be applied without its stale rows', async (t) => {
   const codes = someCodes(101)
   const { run, shop, write } = await aPricedList(t, { codes: ['A', 'B', ...codes] })
-  write('rows.csv', ['code,country', ...codes.map((code) => `${code},UK`), ''].join('\n'))
+  write({ 'rows.csv': ['code,country', ...codes.map((code) => `${code},UK`), ''].join('\n') })
   const made = await run('load', 'rows', '--list', 'L', 'rows.csv', '--plan', '--json')
   const { plan } = JSON.parse(made.stdout)
   await addProducts(shop, 'L', [uk(codes[0] as string)])
@@ -202,7 +198,7 @@ t.test('a job makes a plan of a file, too; bad lines are refused as ever', async
   const { run, plan, write } = await aPricedList(t)
   const id = await plan({ A: 11 }, '--job')
   t.match((await run('plan', id)).stdout, `Plan ${id}: update_prices, L, open`)
-  write('bad.csv', file({ none: 1 }))
+  write({ 'bad.csv': file({ none: 1 }) })
   const bad = await run('load', 'prices', '--list', 'L', 'bad.csv', '--plan', '--rejects', 'r.csv')
   t.match(bad, { code: 1, stderr: /line 2.*\nr\.csv has the rejected rows/ })
   t.match(await run('load', 'sales', 'p.csv', '--plan'), {
@@ -212,13 +208,13 @@ t.test('a job makes a plan of a file, too; bad lines are refused as ever', async
 })
 
 t.test('plan -o writes all rows that match to a file', async (t) => {
-  const { run, plan, home } = await aPricedList(t)
+  const { run, plan, read } = await aPricedList(t)
   const id = await plan({ A: 10, B: 30 })
   const written = await run('plan', id, '-o', 'changes.csv')
   t.strictSame([written.code, written.stdout], [0, 'changes.csv: 2 rows.\n'], written.stderr)
-  const [header, first] = readFileSync(join(home, 'changes.csv'), 'utf8').split('\r\n')
+  const [header, first] = read('changes.csv').split('\r\n')
   t.match(header, /^code,country,price_dimension,action,reason,old,new,/)
   t.match(first, /^B,UK,price,price,,20,30,50,/)
   await run('plan', id, '--reason', 'unchanged', '-o', 'same.ndjson')
-  t.match(readFileSync(join(home, 'same.ndjson'), 'utf8'), /^\{"code":"A"[^\n]+\n$/)
+  t.match(read('same.ndjson'), /^\{"code":"A"[^\n]+\n$/)
 })

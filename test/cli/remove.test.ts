@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
@@ -66,12 +64,12 @@ t.test('an extension is compared as its type, however it is written', async (t) 
 })
 
 t.test('removes the products of a file', async (t) => {
-  const { run, left, home } = await aFilledList(t)
-  writeFileSync(join(home, 'gone.csv'), 'code,country\nA,UK\nB,FR\nnone,FR\n')
+  const { run, left, write } = await aFilledList(t)
+  write({ 'gone.csv': 'code,country\nA,UK\nB,FR\nnone,FR\n' })
   const { stdout } = await run('remove', 'L', '--file', 'gone.csv')
   t.match(stdout, /^2 rows removed from L\.\n$/)
   t.strictSame(await left(), ['A FR', 'B UK'])
-  writeFileSync(join(home, 'bad.csv'), 'code,country\nA,\n')
+  write({ 'bad.csv': 'code,country\nA,\n' })
   const bad = 'bad.csv: 1 error. Nothing was written.\n  line 2, country: is required\n'
   t.match(await run('remove', 'L', '--file', 'bad.csv'), {
     ...{ code: 1, stdout: '', stderr: `${bad}bad.csv was refused.\n` },
@@ -81,7 +79,7 @@ t.test('removes the products of a file', async (t) => {
 })
 
 t.test('--plan shows what would leave, and apply removes it', async (t) => {
-  const { run, left, home } = await aFilledList(t)
+  const { run, left, write } = await aFilledList(t)
   const { stdout } = await run('remove', 'L', 'A', '--plan')
   const [, id = ''] =
     /^Plan (\d+): remove_products, L, open\n {2}rows +2\n {2}removed +2/.exec(stdout) ?? []
@@ -90,18 +88,18 @@ t.test('--plan shows what would leave, and apply removes it', async (t) => {
   t.match((await run('plan', id)).stdout, /A +FR +remove/)
   t.match(await run('apply', id), { code: 0, stdout: /is applied: revision 2/ })
   t.strictSame(await left(), ['B FR', 'B UK'])
-  writeFileSync(join(home, 'gone.csv'), 'code,country\nB,UK\n')
+  write({ 'gone.csv': 'code,country\nB,UK\n' })
   const file = await run('remove', 'L', '--file', 'gone.csv', '--plan')
   t.match(file.stdout, /^Plan \d+: remove_products, L, open\n/)
   t.equal((await left()).length, 2)
 })
 
 t.test('a guardrail refuses it, and --override lets it pass', async (t) => {
-  const { run, left, home } = await aFilledList(t, ['A', 'B'], {
+  const { run, left, write } = await aFilledList(t, ['A', 'B'], {
     guardrails: { max_removed_percent: 10 },
   })
   t.match(await run('remove', 'L', 'A'), { code: 1, stderr: /removes more than 10 percent/ })
-  writeFileSync(join(home, 'gone.csv'), 'code,country\nA,UK\nA,FR\n')
+  write({ 'gone.csv': 'code,country\nA,UK\nA,FR\n' })
   t.match(await run('remove', 'L', '--file', 'gone.csv'), {
     ...{ code: 1, stderr: /than 10 percent.*\nUse --override '<reason>' / },
   })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
@@ -49,9 +49,9 @@ t.test('diff shows what changed between two revisions', async (t) => {
 })
 
 t.test('diff writes all cells to a file', async (t) => {
-  const { run, home } = await aChangedList(t)
+  const { run, home, read } = await aChangedList(t)
   t.equal((await run('diff', 'L', '1', '-o', 'changed.csv')).stdout, 'changed.csv: 2 rows.\n')
-  const [head, ...lines] = readFileSync(join(home, 'changed.csv'), 'utf8').trim().split('\r\n')
+  const [head, ...lines] = read('changed.csv').trim().split('\r\n')
   t.match(head, /,code,country,price_dimension,change,old,new,change_percent$/)
   t.match(lines, [/,A,UK,price,priced,0,3,$/, /,B,UK,price,priced,0,4,$/])
   t.match(await run('diff', 'L', '9', '-o', 'none.csv'), { code: 1, stderr: /newest revision/ })

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -18,6 +18,9 @@ export interface Ended {
 export interface CommandLine {
   /** Working directory of the commands. */
   home: string
+  /** Writes files in it, by their names. */
+  write(files: Record<string, string | Buffer>): void
+  read(name: string): string
   run(...args: string[]): Promise<Ended>
   /** As `run`, with standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
@@ -73,5 +76,10 @@ export function commandLine(t: Test, settings: Record<string, string> = {}): Com
     })
     return ended()
   }
-  return { home, pipe, shell, type, interrupt, run: (...args) => pipe('', ...args) }
+  const write = (files: Record<string, string | Buffer>) => {
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(home, name), content)
+  }
+  const read = (name: string) => readFileSync(join(home, name), 'utf8')
+  const run = (...args: string[]) => pipe('', ...args)
+  return { home, write, read, run, pipe, shell, type, interrupt }
 }
