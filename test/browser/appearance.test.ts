@@ -1,12 +1,9 @@
 import t from 'tap'
-import { expectAccessible, expectFits, openBrowser, openPage } from '../helpers/browser.ts'
+import { expectAccessible, expectFits, openPage, startPages } from '../helpers/browser.ts'
 import { aBigJob } from '../helpers/jobs.ts'
-import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const { shop, list, job } = await aBigJob(t, service)
 await shop.finished(job)
 const row = { code: 'P000', country: 'UK' }

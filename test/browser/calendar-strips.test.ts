@@ -1,12 +1,9 @@
 import t from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { aList, aShopOf, setPrices } from '../helpers/shop.ts'
 import { sync, upsertPath } from '../helpers/sync.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 
 t.test('each strip shows the year of its own row, also after another row has gone', async (t) => {
   const columns = { extensions: [{ name: 'country', type: 'string' }] }

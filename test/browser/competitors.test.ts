@@ -1,11 +1,9 @@
 import t, { type Test } from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
+import type { TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 
 /** A shop with one product in a list and this many competitor prices; the last is the cheapest. */
 async function aShopWithCompetitors(t: Test, count: number): Promise<TestAccount> {

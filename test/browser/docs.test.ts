@@ -6,14 +6,11 @@ import { readShop } from '../../examples/demo/online-retail.ts'
 import { createAccount } from '../../src/accounts/create-account.ts'
 import { createClient } from '../../src/client/index.ts'
 import { operations, readContract } from '../../src/contract/document.ts'
-import { expectAccessible, expectFits, openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { expectAccessible, expectFits, openPage, startPages } from '../helpers/browser.ts'
 
 /** The demo is loaded first. */
 t.setTimeout(300_000)
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 await createAccount(service.url, { account: 'demo', ...demoUser })
 const { data } = await createClient({ baseUrl: url }).POST('/login/', { body: demoUser })
 const { token } = data

@@ -1,11 +1,8 @@
 import t from 'tap'
-import { expectFits, openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { expectFits, openPage, startPages } from '../helpers/browser.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 
 const names = {
   markup: '<script>document.title="bad"</script><img src=x onerror=alert(1)>',

@@ -1,15 +1,13 @@
 import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { startService } from '../../src/service.ts'
-import { openBrowser, openPage } from '../helpers/browser.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { jwtSecret, startTestService } from '../helpers/service.ts'
 import { aShop } from '../helpers/shop.ts'
 
 /** Without a worker, jobs wait. */
-const service = await startTestService(t, { ROLE: 'api' })
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t, { ROLE: 'api' })
 
 t.test('a job is seen waiting, then done, without a reload', async (t) => {
   const { shop, list, job } = await aBigJob(t, service)

@@ -1,13 +1,10 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { aList, aShop } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 
 /** Presses Tab until the focused element has this name. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {

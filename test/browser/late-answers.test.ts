@@ -1,14 +1,11 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { aBigJob } from '../helpers/jobs.ts'
-import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
 
 /** Without a worker, jobs wait. */
-const service = await startTestService(t, { ROLE: 'api' })
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t, { ROLE: 'api' })
 const shop = await aShopOf(t, service, {}, [{ code: 'A1' }, { code: 'AB' }])
 await aList(shop, { name: 'Retail' })
 await addProducts(shop, 'Retail', [{ code: 'A1' }])

@@ -1,12 +1,9 @@
 import t from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { someCodes } from '../helpers/jobs.ts'
-import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const shop = await aShop(t, service, { codes: someCodes(30), countries: ['UK', 'FR'] })
 const list = await aList(shop, {
   name: 'Retail',

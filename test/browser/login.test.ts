@@ -1,11 +1,8 @@
 import t from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const user = await createAccount(service.url, { account: 'A', email: 'ana@acme.example' })
 
 t.test('with e-mail and password one sees the price lists', async (t) => {

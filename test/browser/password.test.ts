@@ -1,14 +1,11 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { anApiKey } from '../helpers/api-keys.ts'
-import { expectAccessible, expectFits, openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { expectAccessible, expectFits, openPage, startPages } from '../helpers/browser.ts'
 import { aUser, type User } from '../helpers/user.ts'
 import { logIn } from '../helpers/users.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const fresh = 'seven grey whales sing'
 
 async function fillLogin(page: Page, { email, password }: User): Promise<void> {

@@ -1,11 +1,8 @@
 import t from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "Retail" of A, B and C at 10, and a plan that sets A to 11, B to 15 and C to 10. */

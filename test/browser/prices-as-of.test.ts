@@ -1,12 +1,9 @@
 import t, { type Test } from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { query } from '../helpers/database.ts'
-import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const countries = ['FR', 'UK']
 const then = '2026-01-15'
 

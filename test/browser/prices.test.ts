@@ -1,12 +1,9 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const columns = {
   attributes: [{ name: 'description', type: 'string' }],
   extensions: [{ name: 'country', type: 'string' }],

@@ -1,12 +1,9 @@
 import type { Route } from 'playwright-core'
 import t from 'tap'
-import { openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { openPage, startPages } from '../helpers/browser.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "Retail" whose rows A and B were priced at 2, then A at 20 by mistake. */

@@ -1,13 +1,10 @@
 import t from 'tap'
-import { expectAccessible, expectFits, openBrowser, openPage } from '../helpers/browser.ts'
-import { startTestService } from '../helpers/service.ts'
+import { expectAccessible, expectFits, openPage, startPages } from '../helpers/browser.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { aToken } from '../helpers/tokens.ts'
 import { anAddedUser, anAdmin } from '../helpers/users.ts'
 
-const service = await startTestService(t)
-const url = await service.app.listen({ port: 0 })
-const browser = await openBrowser(t)
+const { service, url, browser } = await startPages(t)
 const row = { code: 'A', country: 'UK' }
 
 /** A shop with a plan and a revision, and its page as a token of these scopes shows it. */

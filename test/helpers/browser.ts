@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import axe from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { startTestService } from './service.ts'
 
 const places = [
   '/usr/bin/chromium',
@@ -24,6 +25,13 @@ export async function openBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args })
   t.teardown(() => browser.close())
   return browser
+}
+
+/** A service with its address, and a headless browser for its pages. */
+export async function startPages(t: Test, settings: Record<string, string> = {}) {
+  const service = await startTestService(t, settings)
+  const url = await service.app.listen({ port: 0 })
+  return { service, url, browser: await openBrowser(t) }
 }
 
 export interface PageOptions extends BrowserContextOptions {
