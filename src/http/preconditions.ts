@@ -114,21 +114,23 @@ function rejectUnknownParameters({ query, routeOptions }: FastifyRequest): void 
 }
 
 /**
- * Throws `invalid-request` if the query names a list differently from the JSON body: those parameters are for files.
+ * Throws `invalid-request` if the query contradicts the JSON body: parameters that a body has as well are for files.
  */
-export function rejectOtherList({ query, body }: FastifyRequest): void {
+export function rejectContradiction({ query, body }: FastifyRequest): void {
   if (typeof body !== 'object' || body === null || body instanceof FeedBytes) return
-  if (Object.keys(query as object).length === 0) return
+  if (Array.isArray(body)) return
+  const parameters = query as Record<string, unknown>
+  if (Object.keys(parameters).length === 0) return
   const { name, price_list_name = name, price_list_id } = body as Record<string, unknown>
-  const faults = Object.entries({ price_list_name, price_list_id }).flatMap(
-    ([key, named]): RequestError[] => {
-      const given = (query as Record<string, unknown>)[key]
-      // A repeated parameter gets an error of its own.
-      if (typeof given !== 'string' || given === String(named)) return []
-      const message = 'is for files: the JSON body names its list'
-      return [{ pointer: `/query/${key}`, code: 'conflicting_keys', message }]
-    },
-  )
+  const { observed_at, on_stale } = { ...parameters, ...body } as Record<string, unknown>
+  const own = { price_list_name, price_list_id, observed_at, on_stale }
+  const faults = Object.entries(own).flatMap(([key, value]): RequestError[] => {
+    const given = parameters[key]
+    // A repeated parameter gets an error of its own.
+    if (typeof given !== 'string' || given === String(value)) return []
+    const message = 'is for files: the JSON body has its own'
+    return [{ pointer: `/query/${key}`, code: 'conflicting_keys', message }]
+  })
   if (faults.length > 0) throw invalidRequest(faults)
 }
 

@@ -17,7 +17,7 @@ import {
   chooseMediaType,
   noSuchPath,
   rejectByteOrderMark,
-  rejectOtherList,
+  rejectContradiction,
 } from './preconditions.ts'
 
 declare module 'fastify' {
@@ -83,7 +83,7 @@ function operationRoute(operation: Operation, services: OperationServices): Part
     ...(operation.scope === undefined && { bodyLimit: openBodyBytesMax }),
     preValidation: (request, _reply, done) => {
       rejectBody(request, operation, services.config.limits.rowsMax)
-      rejectOtherList(request)
+      rejectContradiction(request)
       done()
     },
     handler: (request, reply) => {

@@ -307,6 +307,11 @@ t.test('bad rows', async (t) => {
       ['/payload/0/attributes/color unknown_key'],
     ],
     [
+      'an unknown attribute beside a code',
+      [{ code: 'A', attributes: { country: 'UK' } }],
+      ['/payload/0/attributes/country unknown_key'],
+    ],
+    [
       'an extension among the attributes',
       [{ attributes: { country: 'UK' } }],
       ['/payload/0/attributes/country unknown_key'],

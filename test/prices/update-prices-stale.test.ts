@@ -245,6 +245,12 @@ t.test('what is wrong with observed_at and on_stale is said of them', async (t) 
     const file = await csv(shop, String(query), 'code,country,price\nA,UK,6\n')
     t.match(file, { status: 400, body: { errors: [{ pointer: `/query/${name}`, code }] } })
   }
+  const body = { price_list_name: 'L', payload: rows, on_stale: 'reject' }
+  t.match(await shop.post(`${path}?on_stale=skip`, body), {
+    status: 400,
+    body: { errors: [{ pointer: '/query/on_stale', code: 'conflicting_keys' }] },
+  })
+  t.equal((await shop.post(`${path}?on_stale=reject`, body)).status, 201)
 })
 
 t.test('a file that others overtake is written after them', async (t) => {

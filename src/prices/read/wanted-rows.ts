@@ -60,8 +60,17 @@ function readValues(
   noAttributes: null[],
   errors: RowErrors,
 ): Pick<WantedRow, 'extensions' | 'attributes'> {
-  // A row with a code may have attributes; they are ignored.
+  // A row with a code may have attributes; their values are ignored.
   const isNamed = row.code !== undefined
+  if (isNamed && row.attributes !== undefined) {
+    const { attributes } = row
+    readGivenValues(
+      { row: { attributes }, position },
+      fixedKeys,
+      { attributes: attributeColumns },
+      errors,
+    )
+  }
   const plain = isNamed && readPlainExtensions(row, extensionColumns, fixedKeys)
   if (plain) return { extensions: plain, attributes: noAttributes }
   const nested = {
