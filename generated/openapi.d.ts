@@ -6677,8 +6677,8 @@ export interface operations {
                 /** @description Only promotions that are valid on this day. */
                 valid_on?: components["schemas"]["Date"];
                 /**
-                 * @description Promotions as they were at this moment (addition). Those changed or deleted before the kept history (400 days by
-                 *     default) are missing.
+                 * @description Promotions as they were at this moment, a day and time (addition). Before the kept history (400 days by default):
+                 *     409 `history-not-kept`.
                  */
                 as_of?: string;
             };
@@ -6743,6 +6743,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

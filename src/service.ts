@@ -155,7 +155,8 @@ async function openApp(parts: Parts): Promise<FastifyInstance> {
 
 function contextOf({ config, boss, stopping }: Parts): Context {
   const jwtSecret = new TextEncoder().encode(readJwtSecret(config))
-  return { limits: config.limits, boss, stopping: stopping.signal, jwtSecret }
+  const { limits, historyDays } = config
+  return { limits, historyDays, boss, stopping: stopping.signal, jwtSecret }
 }
 
 async function startJobs(parts: Parts, app: FastifyInstance): Promise<void> {

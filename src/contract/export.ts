@@ -1,7 +1,7 @@
 import type { Compilable, RawBuilder } from 'kysely'
 import type { operations } from '../../generated/openapi.d.ts'
 import type { Trx } from '../database/pool.ts'
-import type { OperationId, OperationRequest } from './operation.ts'
+import type { Context, OperationId, OperationRequest } from './operation.ts'
 
 /** An export in its transaction. */
 export interface OpenExport<Stored = unknown> {
@@ -23,6 +23,7 @@ export interface OpenExport<Stored = unknown> {
 export type Export<Id extends OperationId> = (
   trx: Trx,
   request: Pick<OperationRequest<Id>, 'account' | 'params' | 'query'>,
+  context: Context,
   // biome-ignore lint/suspicious/noExplicitAny: each export has its own stored rows.
 ) => Promise<OpenExport<any>>
 

@@ -83,6 +83,8 @@ type Defined<T> = Exclude<T, undefined>
 export interface Context {
   boss: PgBoss
   limits: Limits
+  /** How long the history of price lists and promotions is kept. */
+  historyDays: number
   jwtSecret: Uint8Array
   /** Aborted at shutdown, to end responses that would go on. */
   stopping: AbortSignal

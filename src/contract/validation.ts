@@ -5,7 +5,7 @@ import type {
   ValidateFunction,
 } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { isDate, isDecimal, isMoment, isMoney, isTimestamp } from '../lib/formats.ts'
+import { isDate, isDecimal, isInstant, isMoment, isMoney, isTimestamp } from '../lib/formats.ts'
 import { type Operation, readContract } from './document.ts'
 import { type FindFaults, inSlices } from './incremental-validation.ts'
 import type { RequestError } from './problem.ts'
@@ -126,6 +126,7 @@ function createAjv(): Ajv2020 {
   ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems)
   ajv.addFormat('date', isDate)
   ajv.addFormat('timestamp', isTimestamp)
+  ajv.addFormat('instant', isInstant)
   ajv.addFormat('moment', isMoment)
   ajv.addFormat('money', { type: 'number', validate: isMoney })
   ajv.addFormat('decimal', isDecimal)
@@ -154,6 +155,7 @@ const codes: Record<string, ErrorCode> = {
 const formatMessages: Record<string, string> = {
   date: sentences.calendarDay,
   timestamp: 'must be a day (yyyy-mm-dd) or an ISO 8601 day and time',
+  instant: 'must be a day and time in ISO 8601',
   moment: 'must be a revision, or a day and time in ISO 8601',
   money: 'must have at most 15 significant digits and 6 decimals',
   decimal: 'must be a decimal number in a string, at most 15 significant digits and 6 decimals',

@@ -20,9 +20,9 @@ const byteOrderMark = '\ufeff'
  * reads. The account's seat is held until the end. Errors in the request are thrown before the response begins.
  */
 export function exportRows(open: Export<OperationId>, mediaType: string): Handler<OperationId> {
-  return ({ inAccountSending, account, params, query }) =>
+  return ({ inAccountSending, account, params, query }, context) =>
     answerWhileSending(inAccountSending, async (trx, answer) => {
-      const opened = await open(trx, { account, params, query })
+      const opened = await open(trx, { account, params, query }, context)
       const { bom } = query as PageQuery
       const form = { mediaType, mark: bom === 'true' ? byteOrderMark : '' }
       await sql`declare export no scroll cursor for ${opened.query}`.execute(trx)

@@ -25,10 +25,11 @@ export function isTimestamp(text: string): boolean {
   return year >= 1 && year <= 9999
 }
 
-/** A revision, or a day and time: a day alone could mean its beginning or its end. */
-export function isMoment(text: string): boolean {
-  return revisionPattern.test(text) || (/[Tt ]/.test(text) && isTimestamp(text))
-}
+/** A day and time: a day alone could mean its beginning or its end. */
+export const isInstant = (text: string): boolean => /[Tt ]/.test(text) && isTimestamp(text)
+
+/** A revision, or a day and time. */
+export const isMoment = (text: string): boolean => revisionPattern.test(text) || isInstant(text)
 
 /**
  * Adds an offset: a day becomes its midnight, a time without an offset is UTC. Digits beyond microseconds are cut off,

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
 import { columnKeys, orderBy, orderKeys, readOrderedPage } from '../contract/list-order.ts'
-import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import type { Context, Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { Problem } from '../contract/problem.ts'
 import { onPage, withoutAbsent } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
@@ -10,9 +11,9 @@ import { utcTimestamp } from '../lib/formats.ts'
 import { isValidOn, promotionsAsOf, termNames } from './queries.ts'
 
 /** Returns a page of promotions, by id or in the requested order. */
-export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }) =>
+export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }, context) =>
   inAccount(async (trx) => {
-    await rejectAhead(trx, query)
+    await rejectUnknown(trx, account, query, context)
     const present = promotionsOf(trx, account, query)
     const ordered = {
       rows: sql`(${filtered(trx, account, query).select(keyColumns)})`,
@@ -25,8 +26,12 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
   })
 
 /** Exports all promotions that match the filters, in the order of the list. */
-export const exportPromotions: Export<'listPromotions'> = async (trx, { account, query }) => {
-  await rejectAhead(trx, query)
+export const exportPromotions: Export<'listPromotions'> = async (
+  trx,
+  { account, query },
+  context,
+) => {
+  await rejectUnknown(trx, account, query, context)
   return {
     columns: fields,
     query: trx
@@ -57,13 +62,30 @@ function filtered(trx: Trx, account: number, query: Query) {
     )
 }
 
-/** Throws `invalid-request` if `as_of` lies in the future. */
-async function rejectAhead(trx: Trx, { as_of }: Query): Promise<void> {
+/**
+ * Throws `invalid-request` if `as_of` lies in the future, `history-not-kept` if versions of promotions that were then in
+ * force may be deleted.
+ */
+async function rejectUnknown(
+  trx: Trx,
+  account: number,
+  { as_of }: Query,
+  { historyDays }: Context,
+): Promise<void> {
   if (as_of === undefined) return
-  const { rows } = await sql<{ is_ahead: boolean }>`
-    select ${utcTimestamp(as_of)}::timestamptz > clock_timestamp() as is_ahead`.execute(trx)
-  if (rows[0]?.is_ahead)
+  const at = sql`${utcTimestamp(as_of)}::timestamptz`
+  const { rows } = await sql<{ isAhead: boolean; isKept: boolean; oldest: Date }>`
+    select ${at} > clock_timestamp() as "isAhead", oldest,
+      ${at} >= oldest or ${at} < (select created_at from accounts where id = ${account}) as "isKept"
+    from (select now() - make_interval(days => ${historyDays}) as oldest) as history`.execute(trx)
+  const { isAhead, isKept, oldest } = rows[0] ?? {}
+  if (isAhead)
     throw invalidRequest([{ pointer: '/query/as_of', code: 'range', message: 'must not be ahead' }])
+  if (isKept !== false) return
+  const begins = oldest?.toISOString() ?? ''
+  throw new Problem('history-not-kept', `The history of promotions begins at ${begins}.`, {
+    oldest: begins,
+  })
 }
 
 /** The promotions as they are now, or as of a moment. */

@@ -79,7 +79,7 @@ const lists: List[] = [
       'order=-valid_from&kind=amount': ['spring', 'Winter'],
       'order=name&contains=RGER': ['Ärger'],
       'order=name&contains=ä': ['Ärger'],
-      'order=value&as_of=2020-01-01': [],
+      'order=value&as_of=2020-01-01T00:00': [],
     },
   },
   {

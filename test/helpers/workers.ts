@@ -71,7 +71,9 @@ export async function startTestWorkers(
 export function testFileLoader(boss: PgBoss): RunJob {
   const { limits } = readConfig({})
   const stopping = new AbortController().signal
-  return fileLoader({ context: { boss, limits, stopping, jwtSecret: new Uint8Array() } })
+  return fileLoader({
+    context: { boss, limits, historyDays: 400, stopping, jwtSecret: new Uint8Array() },
+  })
 }
 
 /** An attempt at a job, as a worker makes it. */

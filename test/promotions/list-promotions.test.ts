@@ -1,5 +1,6 @@
 import t from 'tap'
 import { nextMoment } from '../helpers/clocks.ts'
+import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { select } from '../helpers/sql.ts'
@@ -139,4 +140,25 @@ t.test('as_of shows promotions as they were at a moment', async (t) => {
   await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ ...spring, value: 20 }])
   t.equal((await versions()).length, kept, 'what is sent again keeps nothing')
   t.strictSame([await values(`?as_of=${first}`), await values(`?as_of=${second}`)], [[10], [20]])
+  const day = await shop.get(`${path}?as_of=2026-11-28`)
+  t.match(day, { status: 400, body: { errors: [{ pointer: '/query/as_of', code: 'format' }] } })
+})
+
+t.test('as_of before the kept history is refused, unless the account is younger', async (t) => {
+  const { shop } = await withPromotions(t, [spring])
+  const read = (days: number, accept = 'application/json') => {
+    const at = new Date(Date.now() - days * 86_400_000).toISOString()
+    return shop.send('GET', `${path}?as_of=${at}`, undefined, { accept })
+  }
+  t.match(await read(410), { status: 200, body: { count: 0 } })
+  await query(
+    service.url,
+    `update accounts set created_at = now() - interval '405 days' where id = ${shop.id}`,
+  )
+  t.match(await read(410), { status: 200 })
+  t.match(await read(399), { status: 200 })
+  const { status, body } = await read(401)
+  t.match({ status, body }, { status: 409, body: { type: 'history-not-kept' } })
+  t.ok(Math.abs(Date.parse(body.oldest) - Date.now() + 400 * 86_400_000) < 600_000)
+  t.match(await read(401, 'text/csv'), { status: 409 })
 })
