@@ -105,16 +105,21 @@ t.test('a gap that is no JSON number is left empty', async (t) => {
   t.match(first, /,1,8,Northwind,8,8,8,2,$/)
 })
 
-t.test('such a file can be loaded again', async (t) => {
+t.test('such a file can be loaded again, and names what to add and remove', async (t) => {
   const { shop, list, file } = await aPositionedList(t)
-  await setPrices(shop, 'L', [priceA])
+  const { length } = await rowsOf(shop, list)
   for (const type of ['text/csv', 'application/x-ndjson']) {
-    const path = '/api/v1/prices/bulk_update_prices/?price_list_name=L'
-    const body = await file(both, type)
-    const answer = await shop.send('POST', path, body, { 'content-type': type })
-    t.ok(answer.status < 300, `${type}: ${JSON.stringify(answer.body)}`)
+    await setPrices(shop, 'L', [priceA])
+    const body = await file(`include=active_margin,competition,sales`, type)
+    const load = (operation: string) =>
+      shop.send('POST', `/api/v1/prices/${operation}/?price_list_name=L`, body, {
+        'content-type': type,
+      })
+    t.match(await load('bulk_update_prices'), { status: 201 }, type)
+    t.match((await rowsOf(shop, list))[0].prices, { retail: 10 })
+    t.match(await load('bulk_remove_products'), { status: 201, body: { removed: length } }, type)
+    t.match(await load('bulk_add_products'), { status: 201, body: { created: length } }, type)
   }
-  t.match((await rowsOf(shop, list))[0].prices, { retail: 10 })
 })
 
 t.test('each day of a calendar list has its own competitors', async (t) => {

@@ -22,10 +22,7 @@ import {
 import { keyColumns } from '../payload.ts'
 import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planAddedProducts } from '../plans/plan-moves.ts'
-import { extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
-
-/** Export columns that the feed skips: a file of prices names products, too. */
-const ignored = ['price_dimension', 'date', 'price', 'priced', 'margin']
+import { computedColumns, extensionColumns, findFeedList, rowIds } from './staged-rows.ts'
 
 /**
  * Adds products from a file to the list in the query. Above 100, a background job adds them, unless a job loads the
@@ -50,11 +47,14 @@ export const feedAddedProducts: Feed<'addProducts'> = async (
   }
 }
 
+const priceColumns = ['price_dimension', 'date', 'price', 'priced']
+
 /** How a feed reads lines that name a list's products. */
 export function productLines(list: PriceList, columns: Columns) {
   return {
     columns: extensionColumns(columns.extensions),
-    ignored,
+    // A file of prices names products, too.
+    ignored: [...priceColumns, ...computedColumns(columns.extensions)],
     input: keyColumns,
     ids: rowIds(list, columns),
     key: ['code', 'extension_key'],

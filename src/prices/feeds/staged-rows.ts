@@ -6,6 +6,7 @@ import { sentences } from '../../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
 import type { Trx } from '../../database/pool.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
+import { positionColumns } from '../../price-lists/position-fields.ts'
 import {
   findPriceList,
   type ListName,
@@ -17,8 +18,13 @@ import {
 import { findNamedList, type ListKeys, type PlaceOf } from '../payload.ts'
 import { publishedRowsOf } from '../write/write-cells.ts'
 
-/** Export columns that a feed skips. */
-export const exportedKeys = ['margin']
+/** The columns of exported rows that a load skips, except those that are extensions. */
+export function computedColumns(extensions: Column[]): string[] {
+  const ofPosition = positionColumns({ active: true, competition: true, sales: true })
+  return ['margin', 'competition', 'sales', ...ofPosition].filter((key) =>
+    extensions.every(({ name }) => name !== key),
+  )
+}
 
 /**
  * The exported ids of rows and products, checked against the key of the row. The id of another list's row is ignored.

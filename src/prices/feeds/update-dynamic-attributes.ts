@@ -23,7 +23,7 @@ import {
 } from '../update-dynamic-attributes.ts'
 import { joinPublished } from '../write/write-cells.ts'
 import {
-  exportedKeys,
+  computedColumns,
   extensionColumns,
   findMissingRows,
   findPublishedFeedList,
@@ -39,7 +39,7 @@ export const feedDynamicAttributes: Feed<'updateDynamicAttributes'> = async (
   const { extensions } = await findColumns(trx, account)
   return {
     columns: extensionColumns(extensions),
-    ignored: exportedKeys,
+    ignored: computedColumns(extensions),
     input: [...keyColumns, ...attributeColumns],
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'name'],

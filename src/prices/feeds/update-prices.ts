@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
-import { type Column, findColumns } from '../../catalog/columns.ts'
+import { findColumns } from '../../catalog/columns.ts'
 import { readRowKeys } from '../../catalog/row-key.ts'
 import type { Feed, FeedColumn } from '../../contract/feed.ts'
 import { Answer, type Schemas } from '../../contract/operation.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { recordRevision } from '../../price-lists/history/record-revision.ts'
-import { positionColumns } from '../../price-lists/position-fields.ts'
 import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planPrices } from '../plans/plan-prices.ts'
@@ -25,20 +24,12 @@ import {
 } from '../write/stale-cells.ts'
 import { writeCells } from '../write/write-cells.ts'
 import {
-  exportedKeys,
+  computedColumns,
   extensionColumns,
   findMissingRows,
   findPublishedFeedList,
   rowIds,
 } from './staged-rows.ts'
-
-/** The export keys of competition and sales, except those that are extensions. */
-function positionKeys(extensions: Column[]): string[] {
-  const all = positionColumns({ active: true, competition: true, sales: true })
-  return ['competition', 'sales', ...all].filter((key) =>
-    extensions.every(({ name }) => name !== key),
-  )
-}
 
 /** Sets prices from a file in the list that its query names, or plans them. */
 export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, origin, job }) => {
@@ -47,7 +38,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
   const { extensions } = await findColumns(trx, account)
   return {
     columns: [...extensionColumns(extensions), pricedColumn, ...placeColumns(list)],
-    ignored: [...exportedKeys, ...positionKeys(extensions)],
+    ignored: computedColumns(extensions),
     input: cellColumns(list),
     ids: rowIds(list, { extensions }),
     key: ['code', 'extension_key', 'dimension', 'date'],
