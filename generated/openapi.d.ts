@@ -55,8 +55,8 @@ export interface paths {
          *     changed, moved or missing column gets 409 `schema-in-use`; attributes and costs can still be appended and are
          *     absent until loaded.
          *
-         *     Without products, even if all were deleted, the schema is replaced. A column is dropped if the new schema has
-         *     none with its name, kind, type and `values`. While a price list's filters or margin formula, a promotion's
+         *     Without products, even if all were deleted, a schema that does more than append replaces the former. A column is
+         *     dropped if the new schema has none with its name, kind, type and `values`. While a price list's filters or margin formula, a promotion's
          *     filters (also in an open plan) or the competitor schema name a dropped column, the response is 409
          *     `schema-in-use`, and `errors` says what names it. A margin formula that names a cost by its letter also blocks
          *     the change if the letter would mean another column; a list without its own formula gets the new default, even
