@@ -15,6 +15,7 @@ const advice: Record<string, string> = {
   EACCES: 'this user may not do that: choose another PORT or DATA_DIR',
   EEXIST: wrongDataDir,
   ENOTDIR: wrongDataDir,
+  'mkdir ENOENT': wrongDataDir,
   ECONNREFUSED: noPostgres,
   'connect ENOENT': noPostgres,
   EROFS: 'nothing can be written there: set DATA_DIR and TMPDIR to folders that can be written',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import dns from 'node:dns'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createWebServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -181,10 +181,12 @@ t.test(
   },
 )
 
-t.test('a DATA_DIR that is a file is told so', async (t) => {
+t.test('a DATA_DIR that is a file, or a link to no folder, is told so', async (t) => {
   const path = join(freshDataDir(t), 'file')
   writeFileSync(path, '')
-  for (const dataDir of [path, join(path, 'below')])
+  const link = join(freshDataDir(t), 'link')
+  symlinkSync('/nowhere/data', link)
+  for (const dataDir of [path, join(path, 'below'), link, join(link, 'below')])
     await refused(t, { DATA_DIR: dataDir, PORT: '0' }, /set DATA_DIR to a folder/)
 })
 

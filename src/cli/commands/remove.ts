@@ -25,7 +25,10 @@ export function addRemove(program: Program): void {
     .argument('<list>', 'the name of the price list')
     .argument('[code...]', 'product codes')
     .addOption(whereOption)
-    .option('--file <file>', 'code and extensions: CSV, NDJSON or JSON, such as an export')
+    .option(
+      '--file <file>',
+      'code and extensions: CSV, NDJSON or JSON, such as an export of a list',
+    )
     .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
     .option('--override <reason>', 'lets it pass the guardrails; needs the scope override')

@@ -60,7 +60,7 @@ function checkOwner(cluster: string, user: SystemUser | undefined): string {
   const expected = user?.uid ?? process.getuid?.()
   if (expected !== undefined && owner !== expected) {
     throw new StartupError(
-      `${cluster} belongs to user ${owner}, not to ${expected}: set DATA_DIR to a folder of your own`,
+      `${cluster} belongs to user ${owner}, not to ${expected}: give it to that user (chown -R), or set DATA_DIR to another folder`,
     )
   }
   return cluster
