@@ -86,9 +86,11 @@ function told(error: unknown, advice: Record<string, string>): unknown {
   return known ? `Cannot start:\n- ${message || code}: ${known}` : loggableError(error)
 }
 
-/** Looks up advice by certificate error code or by pg's message. */
+/** Looks up advice by certificate error code or by the message. */
 function adviceOfOthers(error: unknown): string | undefined {
   const { code, message = '' } = error as { code?: string; message?: string }
+  if (message === 'operation is not allowed on this node')
+    return 'let DATABASE_URL lead to the coordinator of the cluster'
   if (code !== undefined) return certificateFaults.test(code) ? wrongCertificate : undefined
   return driverAdvice.find(([pattern]) => pattern.test(message))?.[1]
 }

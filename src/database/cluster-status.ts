@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { distributedTables, type Node, rejectPlain } from './cluster.ts'
+import { distributedTables, type Node, referenceTables, rejectPlain } from './cluster.ts'
 
 export interface ClusterStatus {
   nodes: (Node & {
@@ -39,8 +39,8 @@ const listedMax = 10
 export async function readClusterStatus(client: pg.ClientBase): Promise<ClusterStatus> {
   await rejectPlain(client)
   const { rows: nodes } = await client.query(selectNodes)
-  const { rows: missing } = await client.query(selectMissing, [distributedTables])
-  const isFilled = missing.length < distributedTables.length
+  const { rows: missing } = await client.query(selectMissing, [allTables])
+  const isFilled = missing.length < allTables.length
   const { rows: candidates } = isFilled
     ? await client.query(selectCandidates, [countedMax])
     : { rows: [] }
@@ -55,6 +55,8 @@ export async function readClusterStatus(client: pg.ClientBase): Promise<ClusterS
     largest_accounts: accounts.slice(0, listedMax),
   }
 }
+
+const allTables = [...referenceTables, ...distributedTables]
 
 /** float8 fits into a JSON number, and the bytes of a cluster into float8. */
 const selectNodes = `

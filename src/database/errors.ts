@@ -103,9 +103,9 @@ function isRevoked(error: unknown): boolean {
 
 /** No SQLSTATE stands for a used-up quota or file size limit (EDQUOT, EFBIG): only the writing routine reveals it. */
 const writingRoutines = /^(mdextend|mdzeroextend|FileFallocate|BufFileDumpBuffer)$/
-/** Nor for a node of a cluster that is lost during a transaction. */
+/** Nor for a node of a cluster that is lost during a statement or a transaction. */
 const nodeRoutines =
-  /^(MarkRemoteTransactionFailed|CheckRemoteTransactionsHealth|ErrorIfPostCommitFailedShardPlacements)$/
+  /^(ReportResultError|MarkRemoteTransactionFailed|CheckRemoteTransactionsHealth|ErrorIfPostCommitFailedShardPlacements)$/
 
 function isFailureOf(routines: RegExp, error: unknown): boolean {
   const { code, routine = '' } = faultOf(error)

@@ -57,7 +57,11 @@ t.test('a quota that is used up passes, which has no code of its own', async (t)
 })
 
 t.test('a lost node of a cluster passes, and at the commit the outcome is unknown', async (t) => {
-  for (const routine of ['MarkRemoteTransactionFailed', 'ErrorIfPostCommitFailedShardPlacements']) {
+  for (const routine of [
+    'ReportResultError',
+    'MarkRemoteTransactionFailed',
+    'ErrorIfPostCommitFailedShardPlacements',
+  ]) {
     const error = failure({ code: 'XX000', routine })
     t.ok(isUnavailable(error), routine)
     t.ok(isConnectionLost(error), routine)

@@ -68,7 +68,7 @@ function staleCells({ list, plan }: Application) {
       ? sql``
       : sql`union all
         select row_id, dimension, nullif(date, ${noDay}), null, null, false, true from confirmed_prices
-        where ${ofList(list)} and observed_at > ${utcTimestamp(observed_at)}::timestamptz`
+        where ${ofList(list)} and observed_at > ${utcTimestamp(observed_at)}::timestamptz and revision >= ${base}`
   return sql`
     select cell.place
     from (

@@ -93,9 +93,8 @@ async function judgedCells(
   { from, line }: GivenCells,
   observedAt: string | undefined,
 ): Promise<RawBuilder<unknown>> {
-  // A cell without a price expects none. Besides, Citus on PostgreSQL 15 and 16 refuses the outer join for staged rows.
-  const join = observedAt === undefined ? sql`join` : sql`left join`
-  const { isCalendar, held, since, months } = heldPrice(list, join)
+  // In a month without prices no cell is stale. Besides, Citus on PostgreSQL 15 and 16 refuses the outer join for staged rows.
+  const { isCalendar, held, since, months } = heldPrice(list, sql`join`)
   // A row that was just added expects nothing.
   const read = sql`coalesce(${held}, case when ${since} > r.added_version then 0 end)`
   const given = sql`

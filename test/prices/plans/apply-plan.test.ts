@@ -609,6 +609,17 @@ t.test('a plan overwrites no price that was confirmed by a later observation', a
   t.match(await pricesNow(), { B: 20 })
 })
 
+t.test('a confirmation that ended before the plan was made leaves it fresh', async (t) => {
+  const { shop, plan, apply, pricesNow } = await aPricedList(t)
+  const payload = [{ ...uk('A'), price: 10 }]
+  await shop.post(updates, { price_list_name: 'L', observed_at: ago(-0.07), payload })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 11 }])
+  const body = { observed_at: ago(-0.02), payload: [{ ...uk('A'), price: 12 }] }
+  const { id } = await plan(updates, body)
+  t.equal((await apply(id)).status, 201)
+  t.match(await pricesNow(), { A: 12 })
+})
+
 t.test('applying a plan confirms the prices that it leaves as they are', async (t) => {
   const { shop, plan, apply } = await aPricedList(t)
   const body = {
