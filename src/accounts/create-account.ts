@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { onOneConnection } from '../database/connection-setup.ts'
 import { isViolationOf } from '../database/errors.ts'
-import { type Cost, generatePassword, hashPassword } from './password.ts'
+import { generatePassword, hashPassword } from './password.ts'
 import { allScopes } from './token.ts'
 
 export interface NewUser {
@@ -21,11 +21,11 @@ export class EmailTaken extends Error {}
  */
 export async function createAccount(
   url: string,
-  { cost, ...wanted }: { account: string; email: string; password?: string; cost?: Cost },
+  wanted: { account: string; email: string; password?: string },
 ): Promise<NewUser> {
   const email = wanted.email.toLowerCase()
   const user = { ...wanted, email, password: wanted.password ?? generatePassword() }
-  const passwordHash = await hashPassword(user.password, cost)
+  const passwordHash = await hashPassword(user.password)
   try {
     const insert = (client: pg.Client) => insertUser(client, user, passwordHash)
     return { ...user, account_id: await onOneConnection(url, insert) }

@@ -9,18 +9,16 @@ type Scrypt = (
 ) => Promise<Buffer>
 const scryptAsync = promisify(scrypt) as unknown as Scrypt
 
-/** scrypt parameters that take 64 MiB, stored with each hash so that they can be raised later. */
-const defaultCost = { N: 2 ** 16, r: 8, p: 1 }
-export type Cost = typeof defaultCost
+/** scrypt parameters that take 64 MiB, stored with each hash so that they can be raised later. Tests lower them. */
+export const passwordCost = { N: 2 ** 16, r: 8, p: 1 }
 const hashBytes = 32
 
 /** Returns `scrypt:N:r:p:salt:hash`, salt and hash in base64. */
-export async function hashPassword(password: string, cost: Cost = defaultCost): Promise<string> {
+export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await derive(password, salt, cost)
-  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), hash.toString('base64')].join(
-    ':',
-  )
+  const { N, r, p } = passwordCost
+  const hash = await derive(password, salt, { N, r, p })
+  return ['scrypt', N, r, p, salt.toString('base64'), hash.toString('base64')].join(':')
 }
 
 /** Checks a password against a stored hash, in constant time. */
@@ -40,6 +38,6 @@ export function generatePassword(): string {
   return randomBytes(15).toString('base64url')
 }
 
-function derive(password: string, salt: Buffer, { N, r, p }: Cost): Promise<Buffer> {
+function derive(password: string, salt: Buffer, { N, r, p }: typeof passwordCost): Promise<Buffer> {
   return scryptAsync(password, salt, hashBytes, { N, r, p, maxmem: 256 * N * r })
 }

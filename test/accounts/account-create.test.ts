@@ -45,6 +45,8 @@ t.test('prints one line of JSON with a password that logs in', async (t) => {
   t.match(user, { account: 'First', email: 'a@example.com' })
   t.ok(user.password.length >= 20, 'nobody guesses it')
   t.equal(await accountOf(user), user.account_id, 'the id that tokens name')
+  const hashed = `select password_hash as hash from users where email = '${user.email}'`
+  t.match(await select(service.url, hashed), [{ hash: /^scrypt:65536:8:1:/ }])
 })
 
 t.test('a second user comes into the same account, another name is another account', async (t) => {

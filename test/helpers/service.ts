@@ -1,3 +1,4 @@
+import './password-cost.ts'
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { Test } from 'tap'

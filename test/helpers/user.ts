@@ -1,8 +1,6 @@
 import { createAccount } from '../../src/accounts/create-account.ts'
 import type { TestService } from './service.ts'
 
-/** A low cost of password hashes keeps tests quick. */
-const cheap = { N: 2 ** 10, r: 8, p: 1 }
 let users = 0
 
 export interface User {
@@ -14,6 +12,6 @@ export interface User {
 export async function aUser({ url }: Pick<TestService, 'url'>): Promise<User> {
   const email = `user${++users}@example.com`
   const password = 'correct horse battery staple'
-  await createAccount(url, { account: `account of ${email}`, email, password, cost: cheap })
+  await createAccount(url, { account: `account of ${email}`, email, password })
   return { email, password }
 }

@@ -103,9 +103,8 @@ export async function openTarget(
     const account = Number(rows[0].id)
     return { account, token: await userToken(secret, { id: 1, account }) }
   }
-  const cost = { N: 2 ** 10, r: 8, p: 1 }
   const user = { email: `fuzz@${Date.now()}.example`, password: 'correct horse' }
-  await createAccount(url, { account: `users ${Date.now()}`, ...user, cost })
+  await createAccount(url, { account: `users ${Date.now()}`, ...user })
   const { token: foreignToken } = await newAccount()
   const foreign = await populate(app, foreignToken)
   const deliver: Deliver = ({ method, ...request }) =>
