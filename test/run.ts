@@ -38,7 +38,8 @@ const env = {
 const report = join(dir, 'report.tap')
 const chosen = process.argv.slice(2)
 const files = chosen.length > 0 ? chosen : groupedFiles()
-const child = spawn(tap, ['run', `--output-file=${report}`, ...files], {
+const untracked = `--node-arg=--import=${join(import.meta.dirname, 'helpers/untracked-promises.ts')}`
+const child = spawn(tap, ['run', `--output-file=${report}`, untracked, ...files], {
   // Ctrl-C reaches only this process, which then asks the tests to stop and run their teardowns.
   detached: true,
   stdio: 'inherit',
