@@ -226,15 +226,18 @@ t.test('the metrics that the operations page names are there', async (t) => {
 t.test('what a client chooses makes no time series', async (t) => {
   const service = await startTestService(t)
   const shop = await service.newAccount(t)
-  await read(t, service)
-  const before = (await read(t, service)).split('\n').length
-  for (let index = 0; index < 50; index++) {
+  const ask = async (index: number) => {
     await shop.get(`/api/v1/agreement/${index + 1}`)
     await shop.get(`/path-${index}`)
     await shop.get(`/api/v1/sales_history/?code=canary${index}`)
   }
+  await ask(0)
+  await read(t, service)
+  const before = (await read(t, service)).split('\n').length
+  for (let index = 1; index < 50; index++) await ask(index)
   const after = (await read(t, service)).split('\n')
-  t.ok(after.length < before + 60, `${before} lines, then ${after.length}`)
+  // Kinds of garbage collection come as they happen.
+  t.ok(after.length < before + 45, `${before} lines, then ${after.length}`)
   t.notMatch(after.join('\n'), /canary|path-/)
 })
 
