@@ -644,10 +644,10 @@ export interface paths {
          *     `active_price`. A margin is `null` on division by zero, as for a price of 0, and if a cost in the formula is
          *     missing.
          *
-         *     Attributes beside a `code` are ignored. A list that is not published gets 409 `price-list-not-published`. Prices
-         *     are returned whether or not the list is valid: the header `Price-List-State` gives today's state, and
-         *     `require_valid` refuses days outside the validity (409 `price-list-not-valid`, with the rows in a calendar
-         *     list).
+         *     Attributes beside a `code` are ignored, unknown ones refused. A list that is not published gets 409
+         *     `price-list-not-published`. Prices are returned whether or not the list is valid: the header `Price-List-State`
+         *     gives today's state, and `require_valid` refuses days outside the validity (409 `price-list-not-valid`, with the
+         *     rows in a calendar list).
          *
          *     A read that costs too much is refused; `detail` names the limit, the size, and what to change. Operators can
          *     change the row and MB limits.
