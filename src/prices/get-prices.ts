@@ -35,8 +35,9 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
   const known = knownPricings(context)
   const dated = { promotion_date: today(), ...body }
   const key = pricingKey(account, body.as_of === undefined ? dated : body)
+  const isSound = errors.count === 0
   const readKnown = <T>(read: (pricing: Pricing, errors: RowErrors) => Promise<T>) => {
-    const kept = errors.count === 0 ? known.find(key) : undefined
+    const kept = isSound ? known.find(key) : undefined
     return kept && readWithKnown(kept, body, (found) => read(kept, found))
   }
   const few = await readKnown((pricing, errors) =>
@@ -52,7 +53,11 @@ export const getPrices: Handler<'getPrices'> = async (request, context) => {
     const pricing = await (body.as_of === undefined
       ? loadPricing(trx, account, dated)
       : loadPastPricing(trx, account, body))
-    const found = await readWith(trx, pricing, asked)
+    // The read may be repeated on another database, which may know what this one does not.
+    const found = await readWith(trx, pricing, {
+      ...asked,
+      errors: isSound ? new RowErrors('/payload') : errors,
+    })
     known.add(key, pricing)
     return found
   })

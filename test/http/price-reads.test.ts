@@ -120,7 +120,19 @@ t.test('a standby serves the reads until it is promoted', async (t) => {
     [201, 5],
     'a revision that it does not know yet',
   )
+  const spring = { name: 'Spring', kind: 'fixed_price', value: 3, price_lists: ['L'] }
+  await shop.post('/api/v1/promotions/bulk_create_or_update/', [
+    { ...spring, valid_from: '2026-01-01', valid_to: '2999-12-31' },
+  ])
+  await priceBecomes(shop, 0)
+  const payload = [{ ...read.payload[0], promotion: 'Spring' }]
+  const promoted = await shop.post(readPath, { ...read, payload })
+  t.strictSame(
+    [promoted.status, promoted.body[0]?.active_price],
+    [201, 3],
+    'a promotion that it does not know yet',
+  )
   await query(standby.url, 'select pg_promote()')
-  await priceBecomes(shop, 5)
-  t.strictSame(await priceOf(shop), [201, 5], 'and from then on the first database')
+  await priceBecomes(shop, 3)
+  t.strictSame(await priceOf(shop), [201, 3], 'and from then on the first database')
 })
