@@ -465,7 +465,8 @@ export interface paths {
          *     response is the job with its `Location`, and all rows appear at the same moment. A file with more than 100
          *     products also returns the job.
          *
-         *     Prices in exported rows are skipped, so one file can add products and then set their prices.
+         *     Prices in exported rows are skipped, so one file can add products and then set their prices; so are the other
+         *     columns of exported products.
          */
         post: operations["addProducts"];
         delete?: never;
@@ -746,7 +747,8 @@ export interface paths {
          *     that is added again starts over. The guardrail `max_removed_percent` limits how many rows may leave: 422, or a
          *     failed job. A later sync adds the products again if the catalog and `product_filters` allow them.
          *
-         *     Prices in exported rows are skipped, so an export can list what to remove.
+         *     Prices in exported rows are skipped, and so are the other columns of exported products, so an export can list
+         *     what to remove.
          */
         post: operations["removeProducts"];
         delete?: never;
@@ -2871,7 +2873,10 @@ export interface components {
                 /** @description The plan that it applied. */
                 plan_id?: components["schemas"]["Id"];
             };
-            /** @description Promotions that are valid on the day or whose filters cover the product, by name: the first 100. */
+            /**
+             * @description Promotions that are valid on the day or whose filters cover the product, by name: the first 100, or
+             *     99 and the one in force.
+             */
             promotions: {
                 /** @description Name of the promotion. */
                 name: components["schemas"]["Text"];
@@ -5518,7 +5523,7 @@ export interface operations {
                 until?: number;
                 /** @description The most changes in one response. */
                 limit?: number;
-                /** @description Seconds to wait for a change if there is none yet. At most 20 reads per account wait at a time. */
+                /** @description Seconds to wait for a change if there is none yet and `until` allows one. At most 20 reads per account wait at a time. */
                 wait?: number;
             };
             header?: never;

@@ -119,6 +119,16 @@ t.test('a promotion decides, or the answer says why not', async (t) => {
   })
 })
 
+t.test('the promotion in force is shown, whatever its name', async (t) => {
+  const { read, promote } = await aPricedList(t)
+  const others = Array.from({ length: 101 }, (_, index) => ({ name: `a ${index}`, value: 1 }))
+  await promote(...others, { name: 'z lowest', value: 4 })
+  const [{ active_price, explain }] = (await read({})).body
+  t.equal(active_price, 6)
+  t.equal(explain.promotions.length, 100)
+  t.match(explain.promotions.at(-1), { name: 'z lowest', verdict: 'in_force', price: 6 })
+})
+
 t.test('a promotion that gives the published price does not decide', async (t) => {
   const { read, promote } = await aPricedList(t)
   await promote({ name: 'p', kind: 'fixed_price', value: 10 })

@@ -32,6 +32,16 @@ t.test('an export of a list says what leaves', async (t) => {
   t.strictSame(await rowsOf(shop, list), [])
 })
 
+t.test('an export of products says what leaves', async (t) => {
+  const { shop, list } = await aPricedList(t, service)
+  const exported = await shop.send('GET', '/api/v1/product_catalog/', undefined, {
+    accept: 'text/csv',
+  })
+  const { body } = await shop.send('POST', path, exported.body, csv)
+  t.match(body, { removed: 3 })
+  t.strictSame(await rowsOf(shop, list), [])
+})
+
 t.test('above 100 products a job removes them', async (t) => {
   const codes = someCodes(101)
   const shop = await aShop(t, service, { codes, countries: ['UK'] })

@@ -32,8 +32,10 @@ const waiting = new WeakMap<Context, AccountBudget>()
  */
 export const listChanges: Handler<'listChanges'> = async (request, context) => {
   const page = await readChanges(request)
-  const { wait = 0 } = request.query
-  if (wait === 0 || page.results.length > 0 || page.has_more) return page
+  const { wait = 0, until = Number.POSITIVE_INFINITY } = request.query
+  // Revisions up to the newest one change no more.
+  const isComplete = until <= page.revision
+  if (wait === 0 || isComplete || page.results.length > 0 || page.has_more) return page
   const budget = waiting.get(context) ?? new AccountBudget(Number.POSITIVE_INFINITY)
   waiting.set(context, budget)
   if (budget.of(request.account) >= waitingMax)

@@ -53,8 +53,13 @@ const priceColumns = ['price_dimension', 'date', 'price', 'priced']
 export function productLines(list: PriceList, columns: Columns) {
   return {
     columns: extensionColumns(columns.extensions),
-    // A file of prices names products, too.
-    ignored: [...priceColumns, ...computedColumns(columns.extensions)],
+    // Exports of prices and of the catalog name products, too.
+    ignored: [
+      ...priceColumns,
+      ...computedColumns(columns.extensions),
+      ...[...columns.attributes, ...columns.costs].map(({ name }) => name),
+      'active',
+    ],
     input: keyColumns,
     ids: rowIds(list, columns),
     key: ['code', 'extension_key'],

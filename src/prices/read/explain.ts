@@ -42,16 +42,22 @@ export async function loadExplanations(
       ({ verdict, price }) =>
         verdict === 'not_lowest' && price === active_price && active_price < standing,
     )
+    if (decisive) decisive.verdict = 'in_force'
     return {
       published: published.get(match) ?? { price: match.price },
-      promotions: verdicts
-        .slice(0, shownMax)
-        .map((one) => (one === decisive ? { ...one, verdict: 'in_force' as const } : one)),
+      promotions: shownVerdicts(verdicts),
       agreements: client ? judgeAgreements(client, priced) : [],
       ...(pricing.moment === undefined && { margin: marginOf(pricing, match) }),
       decided_by: decisive ? 'promotion' : agreement ? 'agreement' : 'published',
     }
   }
+}
+
+/** The first 100, always with the one in force. */
+function shownVerdicts(verdicts: Explanation['promotions']): Explanation['promotions'] {
+  const inForce = verdicts.findIndex(({ verdict }) => verdict === 'in_force')
+  if (inForce < shownMax) return verdicts.slice(0, shownMax)
+  return [...verdicts.slice(0, shownMax - 1), ...verdicts.slice(inForce, inForce + 1)]
 }
 
 /** Throws `too-costly` above 10,000 promotions: without some of them, the response would be wrong. */
