@@ -14,8 +14,7 @@ AS $function$
       declare
         pages bigint;
         known_pages bigint;
-        known_values bigint[];
-        known_share real;
+        plan jsonb;
       begin
         if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
             'sales', 'competitor_prices', 'agreements') then
@@ -26,10 +25,8 @@ AS $function$
         if pages <= 64 then return; end if;
         if pages < 64 + known_pages * 1.5 then
           if row_count < 2000 then return; end if;
-          select most_common_vals::text::bigint[], (select sum(f) from unnest(most_common_freqs) f)
-            into known_values, known_share
-            from pg_stats where schemaname = 'public' and tablename = name and attname = place;
-          if value = any(known_values) or known_share < 0.95 then return; end if;
+          execute format('explain (format json) select from public.%I where %I = %L', name, place, value) into plan;
+          if (plan #>> '{0,Plan,Plan Rows}')::bigint > row_count / 20 then return; end if;
         end if;
         if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
           execute format('analyze (skip_locked) public.%I', name);

@@ -11,6 +11,7 @@ import { startFault } from '../src/startup-errors.ts'
 import { loginOf } from './helpers/database.ts'
 import { caller, runFile, startProcess } from './helpers/process.ts'
 import { select } from './helpers/sql.ts'
+import { aUser } from './helpers/user.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-owner-'))
 const postgres = await startEmbeddedPostgres(dataDir)
@@ -45,6 +46,27 @@ t.test('a user who owns the database and is no superuser runs the service', asyn
   t.equal(end.status, 'done')
   t.notMatch(service.stdout(), /password/, 'no account is made where the database is not ours')
   t.equal(await service.stop(), 0)
+})
+
+t.test('a table that the planner knows is not analyzed at each load', async (t) => {
+  const url = as('shop', 'shop')
+  const { app, close } = await start(url)
+  const { email, password } = await aUser({ url })
+  const login = await app.inject({ method: 'POST', url: '/login/', body: { email, password } })
+  const load = async (path: string, body: object) => {
+    const headers = { authorization: `jwt ${login.json().token}` }
+    const base = '/api/v1/product_catalog'
+    const { statusCode } = await app.inject({ method: 'POST', url: base + path, headers, body })
+    t.ok(statusCode < 300)
+    const count = `select analyze_count from pg_stat_user_tables where relname = 'products'`
+    return Number((await select(url, count))[0]?.analyze_count)
+  }
+  await load('/schema/create_schema/', {})
+  const products = Array.from({ length: 5000 }, (_, index) => ({ code: `Q${index}` }))
+  const first = await load('/bulk_create_or_update/', products)
+  t.ok(first > 0)
+  t.equal(await load('/bulk_create_or_update/', products.slice(2500)), first)
+  await close()
 })
 
 t.test('it starts again, and a second database of the same server serves too', async (t) => {
