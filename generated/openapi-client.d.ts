@@ -274,7 +274,7 @@ export interface paths {
         /**
          * List the revisions of a price list
          * @description Each call, file or job that changed published prices or rows made one, which says who, when, why and how much.
-         *     Newest first. A call that changed nothing made none.
+         *     Newest first. A call that changed nothing made none, except the first that published the list.
          */
         get: operations["listRevisions"];
         put?: never;
@@ -432,7 +432,7 @@ export interface paths {
         /**
          * Undo changes of a price list
          * @description Undoes one `revision`, or all after `to_revision`. Cells get their former price back, added rows leave, removed
-         *     rows return with their id and prices. The revert is itself a revision, which can be undone.
+         *     rows return with their id, prices and dynamic attributes. The revert is itself a revision, which can be undone.
          *
          *     Anything changed again since is a conflict, and so is a row to restore whose product is gone or inactive: 409
          *     `revert-conflict` names them; `on_conflict: skip` leaves them out. Above 100 products or 100,000 cells a
@@ -496,8 +496,8 @@ export interface paths {
          *     later observation is not overwritten. A change sent without `observed_at` counts with its own time. A row with
          *     `expected_price` overwrites only that price. Stale rows get 409 `stale-rows`, and nothing is written; with
          *     `on_stale: skip` they are left out. Bad rows are reported first (400). A row that would change nothing is never
-         *     stale, nor is one of a product that never had a price in the list (in a calendar list: in that month). Sending the
-         *     current price with `observed_at` confirms it, without a revision.
+         *     stale, nor is one of a product that never had a price in the list (in a calendar list: in that month and
+         *     dimension). Sending the current price with `observed_at` confirms it, without a revision.
          *
          *     A file may have the column `priced` of an export. Lines where it is false set nothing and are not checked; they
          *     count as `rows`. Without it, and in a JSON body, each row sets a price.
@@ -575,7 +575,7 @@ export interface paths {
          *     | `IFNULL(a, b)` | `b` where `a` is null |
          *     | `ROUND(a, 2)` | rounded to 0 to 6 digits, halves away from zero |
          *     | `CEILING(a, 0.05)`, `FLOOR(a, 5)` | the nearest multiple of a step, not below or not above `a` |
-         *     | `ENDING(a, 0.99)` | the smallest number not below `a` that ends in 0.99 |
+         *     | `ENDING(a, 0.99)` | the smallest number not below `a` that ends in 0.99; an ending is at least 0 and below 1 |
          *
          *     One percent below the cheapest competitor, but never below a margin of 20 percent, and ending in .99:
          *     `= ENDING(MAX(COMP_MIN * 0.99, COSTS / 0.8), 0.99)`. A margin of 40 percent: `= COSTS / 0.6`. Weekends at 120:
@@ -682,7 +682,8 @@ export interface paths {
          * Read prices over time
          * @description Returns, for each row in payload order, the prices that were in force while it was in the list: the newest
          *     1,000, oldest first. A price that was never set is 0. `to` is null for the price in force. A product that was
-         *     never in the list has an empty `history`. More than 1,000,000 entries get 400 `result-too-large`.
+         *     never in the list has an empty `history`. More than 1,000,000 entries get 400 `result-too-large`, rows that are
+         *     costly to look up 400 `too-costly`. A `promotion` has no effect.
          */
         post: operations["getPriceHistory"];
         delete?: never;
@@ -1252,14 +1253,14 @@ export interface paths {
         put?: never;
         /**
          * Apply a plan
-         * @description Does what the plan shows, and returns what the planned call would have returned. Above 100 added or removed
-         *     products, or 100,000 prices, a background job does it; if that is refused, the plan is open again. A
-         *     `Change-Note` replaces the plan's.
+         * @description Does what the plan shows, and returns what the planned call with JSON would have returned. Above 100 added,
+         *     removed or reverted products, or 100,000 prices, a background job does it, whose `result` has the counts; if
+         *     that is refused, the plan is open again. A `Change-Note` replaces the plan's.
          *
-         *     Anything changed after the plan's `base_revision`, or different in the catalog by now, is stale, as is a price
-         *     that was confirmed by a later observation than the plan's: 409 `plan-stale` names it and nothing is applied.
+         *     A planned change is stale if its row or price changed after `base_revision`, the catalog differs by now, or the
+         *     price was confirmed by a later observation than the plan's: 409 `plan-stale` names it and nothing is applied.
          *     Other changes to the list do not matter. Guardrails are checked again, with current costs: 422
-         *     `guardrail-violated`. `skip` leaves stale or violating rows out.
+         *     `guardrail-violated`. `skip` leaves stale or violating rows out; with `Override-Guardrails` none violates.
          *
          *     With `at`, at most 400 days ahead, the plan is `scheduled`, and applied at that moment. If it is refused then, it is
          *     `failed`, and `error` says why.
@@ -1816,7 +1817,7 @@ export interface components {
             removed?: number;
             /** @description How many of `updated` were the same before. Not for products, dynamic attributes and the prices of calendar lists. */
             unchanged?: number;
-            /** @description Stale rows left out; only with `on_stale=skip`. */
+            /** @description Stale rows left out; only with `on_stale=skip`, or from a plan. */
             skipped?: number;
         };
         /**
@@ -2263,7 +2264,7 @@ export interface components {
              */
             apply_at?: string;
             actor: components["schemas"]["Actor"];
-            /** @description The `Change-Note` of the call, which becomes that of the revision. */
+            /** @description The `Change-Note` of the call that made or scheduled it, and of the revision, unless the call that applies it at once has another. */
             note?: string;
             summary: components["schemas"]["PlanSummary"];
             /** @description The guardrails that it violates, and how many rows do so. */
@@ -2274,14 +2275,14 @@ export interface components {
             }[];
             /** @description The revision that applying it made, if any. */
             revision?: number;
-            /** @description How many rows were left out, if any: stale ones when it was made, and those of its application. */
+            /** @description How many rows were left out, if any: stale or conflicting ones when it was made, and those of its application. */
             skipped?: number;
             /** @description Why it was refused at its scheduled time. */
             error?: components["schemas"]["Problem"];
         };
         /**
-         * @description Plans of prices and rows have all but `created`, `replaced` and `covered_rows`; plans of promotions have these
-         *     and `unchanged`. Percentages and margins are rounded half up to 6 decimals.
+         * @description Plans of prices and rows have all but `created`, `replaced` and `covered_rows`, and `without_value` only for a
+         *     reprice; plans of promotions have the three and `unchanged`. Percentages and margins are rounded half up to 6 decimals.
          */
         PlanSummary: {
             /** @description Cells and rows of the plan. */
@@ -2310,7 +2311,7 @@ export interface components {
             margin_before?: number | null;
             /** @description Mean margin of the same cells after. */
             margin_after?: number | null;
-            /** @description Cells with a negative margin after. */
+            /** @description Cells whose new price has a negative margin. */
             negative_margin?: number;
             /** @description Promotions that are new. */
             created?: number;
@@ -2883,7 +2884,7 @@ export interface components {
                 kind: components["schemas"]["PromotionKind"];
                 /** @description Its percentage, amount or price. */
                 value: number;
-                /** @description The price with it; absent where it does not apply, or without a published price to start from. */
+                /** @description The price with it; absent if it is not valid, for other rows, or has no published price to start from. */
                 price?: number;
                 /**
                  * @description Whether it sets the price, or why not: it is not valid on the day, is for other lists, products or
@@ -3309,7 +3310,7 @@ export interface components {
              * @description When it ended.
              */
             finished_at?: string;
-            /** @description What the call would have returned; only when `done`. */
+            /** @description What the call would have returned, or the counts of an applied plan; only when `done`. */
             result?: components["schemas"]["RowIds"] | components["schemas"]["SyncResult"] | components["schemas"]["FeedResult"] | components["schemas"]["RevertResult"] | components["schemas"]["CreatedUpdated"] | components["schemas"]["PlanMade"];
             /** @description The revision of the price list that the job made, or the current one if it changed nothing. */
             revision?: number;
@@ -3494,13 +3495,14 @@ export interface components {
         /**
          * @description Each problem with its status. `/docs/problems` says what to do.
          *
-         *     - `malformed-body` 400: not valid JSON, or not complete, valid gzip
+         *     - `malformed-body` 400: not valid JSON (a key twice or NUL included), too deep, with too many keys, or not
+         *       complete, valid gzip
          *     - `malformed-file` 400: the file is incomplete, or cannot be read past a line
          *     - `invalid-request` 400: it does not match the contract, or has bad rows
          *     - `result-too-large` 400: a read of too many rows or MB, or a page of too many MB
-         *     - `too-costly` 400: a read would scan too many rows, or takes over 5 seconds
+         *     - `too-costly` 400: a read would scan too many rows, or a statement of it takes over 5 seconds
          *     - `unauthorized` 401: no valid token, or a wrong e-mail or password
-         *     - `forbidden` 403: the token lacks the scope
+         *     - `forbidden` 403: the token lacks the scope, or is an API key where only a user may act
          *     - `wrong-password` 403: the current password is wrong
          *     - `not-found` 404: no such path, agreement, promotion, job, plan, revision, API key, user or competitor schema
          *     - `price-list-not-found` 404: no such price list, in the path or the body
@@ -3572,7 +3574,8 @@ export interface components {
          *     - `length`: a text, array or object is too short or too long
          *     - `not_allowed`: a value outside the allowed ones, or a key that does not belong here
          *     - `duplicate_row`: two rows with the same key differ; two keys to delete are the same
-         *     - `malformed_row`: a line is not JSON, or has a value in a column without a heading
+         *     - `malformed_row`: a line is not JSON, has a value in a column without a heading, or says something twice; or
+         *       the file is empty or no text
          *     - `unknown_product`: the product is not in the catalog
          *     - `inactive_product`: the product is not active
          *     - `filtered_out`: the list's filters exclude the product
@@ -4142,8 +4145,8 @@ export interface components {
         /** @description The id of the price list of a file, instead of or beside its name. */
         FeedListId: number;
         /**
-         * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-         *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+         * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+         *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
          */
         Offset: number;
         /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -4549,8 +4552,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -4755,8 +4758,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -5109,8 +5112,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -5265,8 +5268,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -5414,8 +5417,8 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -5800,9 +5803,9 @@ export interface operations {
                 price_list_name?: components["parameters"]["FeedListName"];
                 /** @description The id of the price list of a file, instead of or beside its name. */
                 price_list_id?: components["parameters"]["FeedListId"];
-                /** @description For files; a JSON body has its own `observed_at`. */
+                /** @description For files. A JSON body has its own `observed_at`; the two together must not contradict. */
                 observed_at?: components["schemas"]["ObservedAt"];
-                /** @description For files; a JSON body has its own `on_stale`. */
+                /** @description For files. A JSON body has its own `on_stale`; the two together must not contradict. */
                 on_stale?: components["schemas"]["OnStalePrices"];
             };
             header?: {
@@ -6654,8 +6657,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -6682,8 +6685,8 @@ export interface operations {
                 /** @description Only promotions that are valid on this day. */
                 valid_on?: components["schemas"]["Date"];
                 /**
-                 * @description Promotions as they were at this moment, a day and time (addition). Before the kept history (400 days by default):
-                 *     409 `history-not-kept`.
+                 * @description Promotions as they were at this moment, a day and time (addition). If history from then was deleted (after 400
+                 *     days by default): 409 `history-not-kept`.
                  */
                 as_of?: string;
             };
@@ -6954,8 +6957,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -7343,8 +7346,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -7598,8 +7601,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -7897,8 +7900,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -7965,7 +7968,6 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["TooManyRequests"];
@@ -8079,8 +8081,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -8244,8 +8246,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -8469,8 +8471,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */
@@ -8796,8 +8798,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many results to skip, at most 10,000 with `order`: `after` continues from any row. Each page shows one
-                 *     moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
+                 * @description How many results to skip. Where there is `after`, at most 10,000 with `order`: `after` continues from any row.
+                 *     Each page shows one moment; rows may come and go between pages. A file (`Accept: text/csv`) shows one moment.
                  */
                 offset?: components["parameters"]["Offset"];
                 /** @description Results per page. A page over 32 MB gets 400 `result-too-large`, which says how many to request. */

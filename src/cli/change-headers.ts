@@ -5,11 +5,8 @@ export interface SaidOfChange {
   override?: string | undefined
 }
 
-/** The Change-Note and Override-Guardrails headers of a call that changes a list, in UTF-8. */
+/** The Change-Note and Override-Guardrails headers of a call that changes a list. */
 export const changeHeaders = ({ note, override }: SaidOfChange) => ({
-  ...(note && { 'Change-Note': latin1(note) }),
-  ...(override && { 'Override-Guardrails': latin1(override) }),
+  ...(note && { 'Change-Note': note }),
+  ...(override && { 'Override-Guardrails': override }),
 })
-
-/** Headers are Latin-1; the service decodes these as UTF-8. */
-const latin1 = (text: string) => Buffer.from(text).toString('latin1')

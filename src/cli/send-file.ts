@@ -87,10 +87,13 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
         ...(load.plan && { plan: 'true' }),
         ...(load.skipStale && { on_stale: 'skip' }),
       },
-      header: { 'Idempotency-Key': randomUUID(), ...(load.job && { Prefer: 'respond-async' }) },
+      header: {
+        ...load.headers,
+        'Idempotency-Key': randomUUID(),
+        ...(load.job && { Prefer: 'respond-async' }),
+      },
     },
     headers: {
-      ...load.headers,
       accept: `${accept}, application/problem+json;q=0.5`,
       'content-type': file.mediaType,
       ...(file.isGzip && { 'content-encoding': 'gzip' }),

@@ -35,11 +35,21 @@ export interface ClientOptions extends Patience {
 }
 
 type Api = Client<paths, 'application/json'>
+type Called = Reading & { params?: { header?: Record<string, unknown> } }
 type Method = 'get' | 'post' | 'patch' | 'delete'
-type Answer<Operation extends object, Init> = Pick<
-  Extract<FetchResponse<Operation, Init, 'application/json'>, { error?: never }>,
-  'data' | 'response'
->
+type Answer<
+  Operation extends object,
+  Init,
+  Media extends `${string}/${string}` = 'application/json',
+> = Pick<Extract<FetchResponse<Operation, Init, Media>, { error?: never }>, 'data' | 'response'>
+
+/** What a file gets: its counts, or a job or plan. */
+interface FileAnswer<Operation extends object, Init> {
+  data:
+    | NonNullable<Answer<Done<Operation>, Init, 'application/vnd.pricewell.feed+json'>['data']>
+    | Extract<Answer<Operation, Init>['data'], { id: number; status: string }>
+  response: Response
+}
 
 /** Calls an operation. Returns its data and the response; throws `Problem` or `Unreachable`. */
 export type Call<M extends Method> = <
@@ -48,7 +58,11 @@ export type Call<M extends Method> = <
 >(
   path: Path,
   ...init: undefined extends Init ? [Init?] : [Init]
-) => Promise<Answer<Done<Extract<paths[Path][M], object>>, Init>>
+) => Promise<
+  Init extends { body: string }
+    ? FileAnswer<Extract<paths[Path][M], object>, Init>
+    : Answer<Done<Extract<paths[Path][M], object>>, Init>
+>
 
 /** Drops the 202 of operations that take files, because only files get it. */
 type Done<Operation extends object> = Operation extends {
@@ -105,14 +119,16 @@ function createCalls(baseUrl: string, send: PatientSend): Omit<PricewellClient, 
   >
   const call =
     (method: Uppercase<Method>) =>
-    async (path: string, init: Reading = {}) => {
+    async (path: string, init: Called = {}) => {
       let mayHaveActed = false
-      const fetch: Send = (request) => {
+      const fetch: Send = async (request) => {
         mayHaveActed = !isRead(request)
-        return send(request, init)
+        const answer = await send(request, init)
+        if (init.parseAs === undefined) rejectFile(answer)
+        return answer
       }
       try {
-        return await methods[method](path, { fetch, ...init })
+        return await methods[method](path, { fetch, ...inUtf8(init) })
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
         throw brokenOff({ url: baseUrl }, error, mayHaveActed)
@@ -126,6 +142,25 @@ function createCalls(baseUrl: string, send: PatientSend): Omit<PricewellClient, 
   }
   return calls as unknown as Omit<PricewellClient, 'waitForJob'>
 }
+
+/** Throws a TypeError for a file, which is not read as JSON. */
+function rejectFile(answer: Response): void {
+  const type = answer.headers.get('content-type') ?? ''
+  if (!answer.ok || !isOfService(answer) || type === '' || /[/+]json/.test(type)) return
+  throw new TypeError(`The answer is ${type}: read it with parseAs: 'text' or 'stream'.`)
+}
+
+/** The headers in UTF-8: `fetch` sends Latin-1, and refuses other characters. */
+function inUtf8({ params = {}, ...init }: Called): object {
+  const { header = {}, ...others } = params
+  const encoded = Object.entries(header).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? utf8(value) : value,
+  ])
+  return { ...init, params: { ...others, header: Object.fromEntries(encoded) } }
+}
+
+const utf8 = (text: string) => String.fromCharCode(...new TextEncoder().encode(text))
 
 /** No operation takes a JSON string: a string is the text of a file. */
 const bodyOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))

@@ -16,8 +16,9 @@ const advice = {
   unauthorized:
     'Log in again (`POST /login/`, `pricewell login`), or look whether the API key was revoked or has expired.',
   forbidden:
-    'Use a token with the scope that `detail` names; anyone with the scope `admin` can create API keys.',
-  'wrong-password': 'Try the current password again; anyone with the scope `admin` can reset it.',
+    'Use what `detail` asks for. A user with the scope `admin` can create API keys with the scopes that they have.',
+  'wrong-password':
+    'Try the current password again; a user with the scope `admin` and those of this user can reset it.',
   'not-found': 'Look up the id or the path. What belongs to another account is not found either.',
   'price-list-not-found':
     'Look up the name, `GET /api/v1/price_list/` or `pricewell lists`: capitals and blanks count.',

@@ -163,7 +163,15 @@ export async function discardPlansOf(
 export function planOf(plan: StoredPlan): Schemas['Plan'] {
   const { id, status, operation, price_list_id, price_list_name, base_revision, revision } = plan
   const { actor, note } = plan.origin as unknown as Origin
-  const { skipped = 0 } = plan.call as { skipped?: number }
+  const {
+    conflicts = 0,
+    skipped = conflicts,
+    application,
+  } = plan.call as {
+    conflicts?: number
+    skipped?: number
+    application?: { origin: Origin }
+  }
   return withoutAbsent({
     id,
     status,
@@ -175,7 +183,7 @@ export function planOf(plan: StoredPlan): Schemas['Plan'] {
     expires_at: plan.expires_at.toISOString(),
     apply_at: plan.apply_at?.toISOString(),
     actor,
-    note,
+    note: application?.origin.note ?? note,
     summary: plan.summary,
     violations: plan.violations,
     revision,

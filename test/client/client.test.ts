@@ -39,7 +39,27 @@ t.test('a text is the file of a feed', async (t) => {
   const { POST } = await aClient(t)
   const body = 'transaction_id,code,extension,quantity,revenue\nT,C,,1,1\nU,C,,1,1\n'
   const { data } = await POST(salesPath, { body, headers: { 'content-type': 'text/csv' } })
-  t.match(data, { created: 2 })
+  if (isJob(data)) t.fail('a job')
+  else t.strictSame([data.rows, data.created], [2, 2])
+})
+
+t.test('a note may have any characters', async (t) => {
+  const shop = await aShop(t, service, { codes: ['C'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const { POST, GET } = createClient({ baseUrl, token: shop.token })
+  const body = { price_list_name: 'L', payload: [{ code: 'C', country: 'UK' }] }
+  const params = { header: { 'Change-Note': 'Grüße, 5 €' } }
+  await POST('/api/v1/prices/bulk_add_products/', { params, body })
+  const { data } = await GET('/api/v1/price_list/{id}/revisions/', { params: { path: { id } } })
+  t.equal(data.results[0]?.note, 'Grüße, 5 €')
+})
+
+t.test('a file is read as a text; without saying so, the error says how', async (t) => {
+  const { GET } = await aClient(t)
+  const headers = { accept: 'text/csv' }
+  const read = { headers, parseAs: 'text' } as const
+  t.match((await GET('/api/v1/sales_history/', read)).data, /^id,transaction_id,/)
+  await t.rejects(GET('/api/v1/sales_history/', { headers }), /text\/csv.*parseAs: 'text'/)
 })
 
 t.test('an operation that answers nothing has no data', async (t) => {

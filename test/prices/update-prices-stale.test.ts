@@ -232,7 +232,7 @@ t.test('what is wrong with observed_at and on_stale is said of them', async (t) 
   const { shop, set } = await aListOf(t)
   const rows = [{ ...key, price: 6 }]
   const cases = [
-    [{ observed_at: ago(-6) }, 'observed_at', 'range'],
+    [{ observed_at: ago(-6) }, 'observed_at', 'too_far_ahead'],
     [{ observed_at: 'yesterday' }, 'observed_at', 'format'],
     [{ on_stale: 'write' }, 'on_stale', 'not_allowed'],
   ] as const

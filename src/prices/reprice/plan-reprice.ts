@@ -45,7 +45,7 @@ export async function planReprice(
     { operation: 'reprice', list, origin },
     sql`
       select null::integer as position, row_id, product_id, code, extensions, extension_key, dimension, date,
-        case when old is null and value = 0 then 'none' end as action, costs, old, value as new, reason,
+        null as action, costs, old, case when old is not null or value <> 0 then value end as new, reason,
         ${formula.named} as inputs
       from ${priced}`,
   )

@@ -27,7 +27,7 @@ export function rejectFutureObservation(
   if (observed_at === undefined) return
   if (Date.parse(utcTimestamp(observed_at)) <= Date.now() + aheadMinutes * 60_000) return
   const message = `must be at most ${aheadMinutes} minutes ahead`
-  throw invalidRequest([{ ...place, code: 'range', message }])
+  throw invalidRequest([{ ...place, code: 'too_far_ahead', message }])
 }
 
 /** Cells with their place in the payload. */

@@ -198,7 +198,7 @@ t.test('a plan of a revert that leaves conflicts out counts them as the call doe
   const path = `/api/v1/price_list/${list.id}/revert/`
   const body = { revision: 2, on_conflict: 'skip' }
   const plan = await shop.post(`${path}?plan=true`, body)
-  t.match(plan.body.summary, { rows: 1 })
+  t.match(plan.body, { skipped: 1, summary: { rows: 1 } })
   const applied = { priced: 1, added: 0, removed: 0, skipped: 1 }
   t.match(await apply(plan.body.id), { status: 201, body: applied })
   t.match(await pricesNow(), { A: 11, B: 0 })
@@ -284,17 +284,22 @@ t.test('a plan of a list that another system has taken over is refused', async (
 })
 
 t.test('a scheduled plan is applied at its moment', async (t) => {
-  const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
+  const { shop, planPrices, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
   const at = new Date(Date.now() + 2000).toISOString()
-  t.match(await apply(id, { at }), { status: 201, body: { status: 'scheduled', apply_at: at } })
+  const noted = { 'change-note': 'agreed' }
+  t.match(await shop.send('POST', `/api/v1/plans/${id}/apply/`, { at }, noted), {
+    status: 201,
+    body: { status: 'scheduled', apply_at: at, note: 'agreed' },
+  })
   const deadline = Date.now() + 20_000
   while (
     (await shop.get(`/api/v1/plans/${id}/`)).body.status === 'scheduled' &&
     Date.now() < deadline
   )
     await new Promise((next) => setTimeout(next, 100))
-  t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied', revision: 3 })
+  const plan = (await shop.get(`/api/v1/plans/${id}/`)).body
+  t.match(plan, { status: 'applied', revision: 3, note: 'agreed' })
   t.strictSame(await pricesNow(), { A: 11, B: 20 })
 })
 

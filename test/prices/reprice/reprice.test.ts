@@ -71,7 +71,7 @@ t.test('a reprice writes a plan, which an application turns into prices', async 
   t.match(await rows({ id }), [
     { ...uk('A'), action: 'price', old: 10, new: 11, change_percent: 10, inputs: { Price: 10 } },
     { ...uk('B'), action: 'price', old: 20, new: 22, change_percent: 10, inputs: { Price: 20 } },
-    { ...uk('C'), action: 'none', reason: 'unchanged', old: null, new: 0, inputs: { Price: 0 } },
+    { ...uk('C'), action: 'none', reason: 'unchanged', old: null, new: null, inputs: { Price: 0 } },
     { code: 'D', country: 'FR', action: 'price', old: 7, new: 7.7, inputs: { Price: 7 } },
   ])
   t.match(
