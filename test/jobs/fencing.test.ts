@@ -29,6 +29,8 @@ import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../hel
 /** Accepts jobs and runs none: what is under way is under the tests' control. */
 const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
+/** Where tests start workers: each of them waits until all its jobs have ended. */
+const worked = await startTestService(t, { ROLE: 'api' })
 type HeldSlot = { id: string; name: string }
 const isLost = { message: 'the job has ended or another worker has taken it up' }
 
@@ -154,16 +156,15 @@ t.test('an attempt that takes over goes on where the last one stopped, once', as
 t.test(
   'a job that cannot be done ends as failed after 10 attempts, its draft undone',
   async (t) => {
-    const own = await startTestService(t, { ROLE: 'api' })
     const attempts: number[] = []
     const breakDown: RunJob = async (attempt, job) => {
       attempts.push(attempt.number)
       const partly = { ...attempt, signal: stopAfter(1) }
       await runAddProducts(partly, { ...job, finished: 0 }, 60)
     }
-    const { shop, list, job } = await aBigJob(t, own)
+    const { shop, list, job } = await aBigJob(t, worked)
     const next = await addSync(shop)
-    await startTestWorkers(t, own, { 'add-products': breakDown })
+    await startTestWorkers(t, worked, { 'add-products': breakDown })
     const failed = await shop.finished(job)
     t.equal(failed.status, 'failed')
     t.strictSame(failed.errors, [
@@ -183,29 +184,27 @@ t.test(
 )
 
 t.test('a database that is away does not count against a job', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
   let attempts = 0
   const away = Object.assign(new Error('the database system is shutting down'), { code: '57P03' })
   const failElevenTimes: RunJob = async (attempt, job) => {
     if (++attempts <= 11) throw away
     await runAddProducts(attempt, job)
   }
-  const { shop, job } = await aBigJob(t, own)
-  await startTestWorkers(t, own, { 'add-products': failElevenTimes })
+  const { shop, job } = await aBigJob(t, worked)
+  await startTestWorkers(t, worked, { 'add-products': failElevenTimes })
   t.match(await shop.finished(job), { status: 'done', progress: { total: 101, finished: 101 } })
   t.equal(attempts, 12)
 })
 
 t.test('a job that was handed back ten times and then fails once is tried again', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const { shop, job } = await aBigJob(t, own)
-  await select(own.url, `update pgboss.job set retry_count = 10 where name = 'price-list'`)
+  const { shop, job } = await aBigJob(t, worked)
+  await select(worked.url, `update pgboss.job set retry_count = 10 where name = 'price-list'`)
   let attempts = 0
   const failOnce: RunJob = async (attempt, row) => {
     if (++attempts === 1) throw new Error('a fault of its own')
     await runAddProducts(attempt, row)
   }
-  await startTestWorkers(t, own, { 'add-products': failOnce })
+  await startTestWorkers(t, worked, { 'add-products': failOnce })
   t.match(await shop.finished(job), { status: 'done' })
   t.equal(attempts, 2)
 })
@@ -234,21 +233,19 @@ t.test('the rows that a killed worker had no time to delete are deleted', async 
 })
 
 t.test('a job that fails once is tried again and done', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
   let attempts = 0
   const failOnce: RunJob = (attempt, job) => {
     const signal = ++attempts === 1 ? stopAfter(1) : attempt.signal
     return runAddProducts({ ...attempt, signal }, job, 60)
   }
-  const { shop, job } = await aBigJob(t, own)
-  await startTestWorkers(t, own, { 'add-products': failOnce })
+  const { shop, job } = await aBigJob(t, worked)
+  await startTestWorkers(t, worked, { 'add-products': failOnce })
   t.match(await shop.finished(job), { status: 'done', progress: { total: 101, finished: 101 } })
   t.equal(attempts, 2)
 })
 
 t.test('jobs of one list run one after the other, in the order they were accepted', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const { shop, job: first } = await aBigJob(t, own)
+  const { shop, job: first } = await aBigJob(t, worked)
   const jobs = [first, await addAll(shop, 'L'), await addSync(shop)]
   const log: string[] = []
   const logging =
@@ -258,7 +255,7 @@ t.test('jobs of one list run one after the other, in the order they were accepte
       await run(attempt, job)
       log.push(`end ${attempt.job}`)
     }
-  await startTestWorkers(t, own, {
+  await startTestWorkers(t, worked, {
     'add-products': logging(runAddProducts),
     'sync-with-catalog': logging(runSync),
   })
@@ -268,16 +265,15 @@ t.test('jobs of one list run one after the other, in the order they were accepte
 })
 
 t.test('the order holds when the call that came first began last', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const { shop, job: first } = await aBigJob(t, own)
+  const { shop, job: first } = await aBigJob(t, worked)
   const later = await addAll(shop, 'L')
   const order: number[] = []
   await select(
-    own.url,
+    worked.url,
     `update pgboss.job set created_on = created_on - interval '1 minute'
      where created_on = (select max(created_on) from pgboss.job where name = 'price-list')`,
   )
-  await startTestWorkers(t, own, {
+  await startTestWorkers(t, worked, {
     'add-products': async (attempt, job) => {
       order.push(attempt.job)
       await runAddProducts(attempt, job)
@@ -288,13 +284,12 @@ t.test('the order holds when the call that came first began last', async (t) => 
 })
 
 t.test('jobs of two lists run at the same time', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const { shop, job } = await aBigJob(t, own)
+  const { shop, job } = await aBigJob(t, worked)
   await aList(shop, { name: 'other' })
   const other = await addAll(shop, 'other')
   let begun = 0
   const both = Promise.withResolvers<void>()
-  await startTestWorkers(t, own, {
+  await startTestWorkers(t, worked, {
     'add-products': async (attempt, row) => {
       if (++begun === 2) both.resolve()
       await both.promise

@@ -11,6 +11,7 @@ import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../hel
 
 /** Accepts jobs and runs none. */
 const service = await startTestService(t, { ROLE: 'api' })
+const base = await service.app.listen({ port: 0, host: '127.0.0.1' })
 const eventsPath = (id: number | string) => `/api/v1/jobs/${id}/events/`
 
 interface Event {
@@ -70,13 +71,11 @@ t.test('a job that has ended gives its end at once', async (t) => {
 })
 
 t.test('each change is seen while it happens, also the cancellation', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
-  const { shop, job } = await aBigJob(t, own)
+  const { shop, job } = await aBigJob(t, service)
   const { response, next } = await open(shop, base, job.id)
   t.equal(response.status, 200)
   t.match(await next(), /^event: progress\ndata: .*"finished":0,/)
-  const attempt = anAttempt(openJobsDatabase(t, own), shop, job, 0, stopAfter(1))
+  const attempt = anAttempt(openJobsDatabase(t, service), shop, job, 0, stopAfter(1))
   await t.rejects(runAddProducts(attempt, await startAttempt(attempt), 60))
   t.match(await next(), /^event: progress\ndata: .*"finished":60,/)
   await shop.post(`/api/v1/jobs/${job.id}/cancel/`, undefined)
@@ -85,9 +84,7 @@ t.test('each change is seen while it happens, also the cancellation', async (t) 
 })
 
 t.test('more streams than connections keep no request waiting', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
-  const { shop, job } = await aBigJob(t, own)
+  const { shop, job } = await aBigJob(t, service)
   const watchers = await Promise.all(
     Array.from({ length: 40 }, () => open(shop, base, job.id).then(({ next }) => next)),
   )
@@ -98,10 +95,8 @@ t.test('more streams than connections keep no request waiting', async (t) => {
 })
 
 t.test('an account has 100 streams open, and no more; others have theirs', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
-  const { shop, job } = await aBigJob(t, own)
-  const other = await aBigJob(t, own)
+  const { shop, job } = await aBigJob(t, service)
+  const other = await aBigJob(t, service)
   const controllers = Array.from({ length: 100 }, () => new AbortController())
   for (const { signal } of controllers)
     t.equal((await open(shop, base, job.id, signal)).response.status, 200)
@@ -239,9 +234,7 @@ const running: Schemas['Job'] = {
 }
 
 t.test('those who watch jobs of two accounts at once see each their own end', async (t) => {
-  const own = await startTestService(t, { ROLE: 'api' })
-  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
-  const two = [await aBigJob(t, own), await aBigJob(t, own)]
+  const two = [await aBigJob(t, service), await aBigJob(t, service)]
   const streams = await Promise.all(
     Array.from({ length: 10 }, () => two)
       .flat()

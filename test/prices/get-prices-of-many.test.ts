@@ -1,8 +1,10 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startTestService, type TestAccount, type TestService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
 
+const service = await sharedService()
 const path = '/api/v1/prices/get_prices/'
 const updatePath = '/api/v1/prices/bulk_update_prices/'
 const codes = Array.from({ length: 2700 }, (_, index) => `P${String(index).padStart(5, '0')}`)
@@ -26,7 +28,6 @@ async function readPrices(shop: TestAccount): Promise<number[]> {
 }
 
 t.test('a read of many rows sees one moment of a list that is written to', async (t) => {
-  const service = await startTestService(t)
   const shop = await aFullList(t, service)
   let isWriting = true
   const write = async () => {
@@ -52,7 +53,7 @@ t.test('a read of many rows sees one moment of a list that is written to', async
 })
 
 t.test('rows come in the order of the payload, each as often as it is named', async (t) => {
-  const shop = await aFullList(t, await startTestService(t))
+  const shop = await aFullList(t, service)
   const price = (code: string) => Number(code.slice(1))
   const payload = codes.map((code) => ({ code, price: price(code) }))
   await shop.post(updatePath, { price_list_name: 'L', payload })
@@ -77,7 +78,7 @@ t.test('one connection is enough for several reads of many rows', async (t) => {
 })
 
 t.test('a faulty row after many good ones is named', async (t) => {
-  const shop = await aFullList(t, await startTestService(t))
+  const shop = await aFullList(t, service)
   const payload = [
     ...codes.map((code) => ({ code })),
     { code: 'P00001', price_dimension: 'absent' },
@@ -89,7 +90,6 @@ t.test('a faulty row after many good ones is named', async (t) => {
 })
 
 t.test('a read that finds its rows locked is refused for that, whatever it asks for', async (t) => {
-  const service = await startTestService(t)
   const shop = await aFullList(t, service)
   const named = codes.slice(0, 1000).map((code) => ({ code }))
   const read = (last: object) =>

@@ -12,6 +12,8 @@ import { addProducts, aList, aShop } from '../helpers/shop.ts'
 import { aToken } from '../helpers/tokens.ts'
 
 const path = '/metrics'
+/** Of tests that count, each counts what no other of them does. */
+const service = await startTestService(t)
 
 async function read(t: Test, service: TestService): Promise<string> {
   const headers = { authorization: `Bearer ${metricsToken}` }
@@ -42,7 +44,6 @@ t.test('where no token is set the path answers like one that does not exist', as
 })
 
 t.test('only the token of the operator opens it', async (t) => {
-  const service = await startTestService(t)
   const account = await service.newAccount(t)
   const refused = [
     undefined,
@@ -75,7 +76,6 @@ t.test('only the token of the operator opens it', async (t) => {
 })
 
 t.test('requests are counted by operation and status, with their time and rows', async (t) => {
-  const service = await startTestService(t)
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
   await aList(shop, { name: 'L' })
   const rows = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
@@ -105,7 +105,6 @@ t.test('requests are counted by operation and status, with their time and rows',
 t.test(
   'rows of files are counted like those of JSON, those of a job when it is done',
   async (t) => {
-    const service = await startTestService(t)
     const account = await service.newAccount(t)
     const header = 'transaction_id,code,extension,quantity,revenue\n'
     const good = `${header}A,C,,1,1\nB,C,,1,1\n`
@@ -189,7 +188,6 @@ t.test('while the database is away the rest is shown, and no count of jobs', asy
 })
 
 t.test('failures of each kind of job count from 0', async (t) => {
-  const service = await startTestService(t)
   const text = await read(t, service)
   const { body } = await send(t, service, { method: 'GET', path: '/openapi.json' })
   for (const kind of body.components.schemas.JobKind.enum) {
@@ -199,7 +197,6 @@ t.test('failures of each kind of job count from 0', async (t) => {
 })
 
 t.test('tries at jobs are counted by how they end', async (t) => {
-  const service = await startTestService(t)
   const series = 'pricewell_job_attempts_total{kind="add-products",outcome="done"}'
   t.equal(seriesOf(await read(t, service), series), 0, 'the first is seen as growth')
   const { shop, job } = await aBigJob(t, service)
@@ -212,7 +209,6 @@ t.test('tries at jobs are counted by how they end', async (t) => {
 })
 
 t.test('the metrics that the operations page names are there', async (t) => {
-  const service = await startTestService(t)
   const { shop, job } = await aBigJob(t, service)
   await shop.finished(job)
   const page = readFileSync(join(import.meta.dirname, '../../OPERATIONS.md'), 'utf8')
@@ -224,7 +220,6 @@ t.test('the metrics that the operations page names are there', async (t) => {
 })
 
 t.test('what a client chooses makes no time series', async (t) => {
-  const service = await startTestService(t)
   const shop = await service.newAccount(t)
   const ask = async (index: number) => {
     await shop.get(`/api/v1/agreement/${index + 1}`)
