@@ -18,7 +18,7 @@ const advice = {
   forbidden:
     'Use what `detail` asks for. A user with the scope `admin` can create API keys with the scopes that they have.',
   'wrong-password':
-    'Try the current password again; a user with the scope `admin` and those of this user can reset it.',
+    'Try the current password again; a user with the scope `admin` and all scopes of yours can reset it.',
   'not-found': 'Look up the id or the path. What belongs to another account is not found either.',
   'price-list-not-found':
     'Look up the name, `GET /api/v1/price_list/` or `pricewell lists`: capitals and blanks count.',
