@@ -26,7 +26,7 @@ AS $function$
         if pages < 64 + known_pages * 1.5 then
           if row_count < 2000 then return; end if;
           execute format('explain (format json) select from public.%I where %I = %L', name, place, value) into plan;
-          if (plan #>> '{0,Plan,Plan Rows}')::bigint > row_count / 20 then return; end if;
+          if (plan #>> '{0,Plan,Plan Rows}')::bigint >= row_count / 2 then return; end if;
         end if;
         if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
           execute format('analyze (skip_locked) public.%I', name);
