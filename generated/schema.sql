@@ -14,7 +14,9 @@ AS $function$
       declare
         pages bigint;
         known_pages bigint;
+        condition text;
         plan jsonb;
+        is_known boolean := true;
       begin
         if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
             'sales', 'competitor_prices', 'agreements') then
@@ -25,8 +27,14 @@ AS $function$
         if pages <= 64 then return; end if;
         if pages < 64 + known_pages * 1.5 then
           if row_count < 2000 then return; end if;
-          execute format('explain (format json) select from public.%I where %I = %L', name, place, value) into plan;
-          if (plan #>> '{0,Plan,Plan Rows}')::bigint >= row_count / 2 then return; end if;
+          foreach condition in array array[
+            format('%I = %L', place, value),
+            format('account_id = %L', current_setting('app.account'))
+          ] loop
+            execute format('explain (format json) select from public.%I where %s', name, condition) into plan;
+            is_known := is_known and (plan #>> '{0,Plan,Plan Rows}')::bigint >= row_count / 2;
+          end loop;
+          if is_known then return; end if;
         end if;
         if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
           execute format('analyze (skip_locked) public.%I', name);

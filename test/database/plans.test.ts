@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { CopyingClient } from '../../src/database/copy.ts'
@@ -9,6 +10,7 @@ import { findPriceList } from '../../src/price-lists/queries.ts'
 import type { TestResponse } from '../helpers/conformant.ts'
 import { openReadingDatabase } from '../helpers/reading.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
+import { aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import {
   lastingPlanOf,
@@ -476,6 +478,39 @@ for (const [table, path, row] of loads)
     })
 
 const largeList = { name: 'large', valid_from: '2026-01-01', valid_to: '2026-12-31' }
+
+t.test('the planner knows an account that adds a list as large as many others', async (t) => {
+  const other = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const lists = Array.from({ length: 40 }, (_, index) => ({ ...largeList, name: `L${index}` }))
+  await other.post('/api/v1/price_list/bulk_create/', lists)
+  await select(
+    service.url,
+    `insert into price_list_rows (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version)
+     select l.account_id, l.id, p.id, 'A' || i, extensions, extension_key, '{}', 1
+     from price_lists l join products p using (account_id), generate_series(1, 2500) i where l.account_id = ${other.id}`,
+  )
+  // As many values as a load's analysis keeps.
+  await select(service.url, 'set default_statistics_target = 30; analyze price_list_rows')
+  const codes = Array.from({ length: 2500 }, (_, index) => `N${index}`)
+  const added = await aShop(t, service, { codes, countries: ['UK'] })
+  await added.post('/api/v1/price_list/bulk_create/', [{ ...largeList, name: 'new' }])
+  const payload = codes.map((code) => ({ code, country: 'UK' }))
+  const call = { price_list_name: 'new', payload }
+  const job = await added.post('/api/v1/prices/bulk_add_products/', call)
+  t.equal((await added.finished(job.body)).status, 'done')
+  const isKnown = async () => {
+    const [found] = await select(
+      service.url,
+      `select ${added.id} = any(most_common_vals::text::bigint[]) as is_known
+       from pg_stats where tablename = 'price_list_rows' and attname = 'account_id'`,
+    )
+    return found?.is_known
+  }
+  // Lists of up to 10,000 rows are analyzed after their job.
+  const deadline = Date.now() + 10_000
+  while (!(await isKnown()) && Date.now() < deadline) await sleep(50)
+  t.equal(await isKnown(), true)
+})
 
 t.test('the planner knows a large list as soon as it is published', async (t) => {
   const { body } = await shop.post('/api/v1/price_list/bulk_create/', [largeList])
