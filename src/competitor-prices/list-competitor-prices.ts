@@ -12,7 +12,7 @@ import {
 import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
 import { filtersOf, onPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
-import { shownTimestamp } from '../lib/formats.ts'
+import { shownTimestamp } from '../database/shown-timestamp.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices, by id or in the requested order. */
@@ -67,7 +67,7 @@ const selected = [
   'departure_date',
   'competitor_price',
   sql<string>`encode(hash, 'hex')`.as('hash'),
-  sql<string>`to_char(latest_update, 'YYYY-MM-DD"T"HH24:MI:SS.US')`.as('latest_update'),
+  shownTimestamp(sql`latest_update`).as('latest_update'),
 ] as const
 
 /** The id and the columns that orders use. */
@@ -108,7 +108,7 @@ interface StoredEntry {
 }
 
 function entryOf(
-  { id, hash, dimensions, latest_update, ...entry }: StoredEntry,
+  { id, hash, dimensions, ...entry }: StoredEntry,
   columns: SchemaColumn[],
 ): Schemas['CompetitorPrice'] {
   return withoutAbsent({
@@ -118,6 +118,5 @@ function entryOf(
       columns.map(({ name, type }, index) => [name, shownText(type, dimensions[index] as string)]),
     ),
     ...entry,
-    latest_update: shownTimestamp(latest_update),
   }) as Schemas['CompetitorPrice']
 }

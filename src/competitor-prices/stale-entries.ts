@@ -3,7 +3,7 @@ import { Problem } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import type { InsertRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { shownTimestamp } from '../lib/formats.ts'
+import { shownTimestamp } from '../database/shown-timestamp.ts'
 
 /** A finished upsert. */
 export interface Upserted {
@@ -34,17 +34,13 @@ export async function findStale<Place>(
   const columns = sql.join(place.map((name) => sql`input.${sql.ref(name)}`))
   const moment = sql`coalesce(input.latest_update, ${calledAt})`
   const { rows } = await sql<Place & Moments>`
-    select ${columns}, ${shown(moment)} as sent, ${shown(sql`present.latest_update`)} as stored,
+    select ${columns}, ${shownTimestamp(moment)} as sent, ${shownTimestamp(sql`present.latest_update`)} as stored,
       count(*) over () as total
     from ${input.from} join competitor_prices as present
       on present.account_id = ${account} and present.hash = decode(input.hash, 'hex')
     where present.latest_update > ${moment}
     order by ${columns} limit ${max}`.execute(trx)
   return rows
-}
-
-function shown(moment: RawBuilder<unknown>): RawBuilder<string> {
-  return sql`to_char(${moment}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 }
 
 /** Throws `stale-rows` if there are stale entries, with the first in payload order and the number of all. */
@@ -58,7 +54,7 @@ export function rejectStale(
     row,
     ...(line !== undefined && { line }),
     code: 'stale' as const,
-    message: `latest_update ${shownTimestamp(sent)} is older than the stored one, ${shownTimestamp(stored)}`,
+    message: `latest_update ${sent} is older than the stored one, ${stored}`,
   }))
   const entries = errorCount === 1 ? '1 entry is' : `${errorCount} entries are`
   const listed = errorCount > listedMax ? `, the first ${listedMax} are listed` : ''

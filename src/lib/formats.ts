@@ -49,11 +49,6 @@ export function utcTimestamp(text: string): string {
   return iso.endsWith('Z') ? iso : `${iso}Z`
 }
 
-/** Formats `to_char(…, 'YYYY-MM-DD"T"HH24:MI:SS.US')`: with milliseconds, or microseconds if there are any. */
-export function shownTimestamp(text: string): string {
-  return `${text.replace(/(\.\d{3})0{3}$/, '$1')}Z`
-}
-
 /** A finite number of at most 15 significant digits and 6 decimals. */
 export function isMoney(value: number): boolean {
   // Fast for most prices; comparing texts takes a hundred times as long.

@@ -12,7 +12,7 @@ import {
 import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
 import { filtersOf, onPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
-import { shownTimestamp } from '../lib/formats.ts'
+import { shownTimestamp } from '../database/shown-timestamp.ts'
 
 /** One page of sales, by id or in the requested order. */
 export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
@@ -35,7 +35,7 @@ export const exportSales: Export<'listSales'> = async (trx, { account, query }) 
     .selectFrom(filtered(trx, account, query).selectAll().as('listed'))
     .select(selected)
     .orderBy(orderBy(saleKeys(query))),
-  rowsOf: (sale: StoredSale) => [saleOf(sale)],
+  rowsOf: (sale: object) => [saleOf(sale)],
 })
 
 const columns = [
@@ -55,23 +55,14 @@ const columns = [
   'currency',
 ] as const
 
-const moment = sql<string | null>`to_char(transaction_date, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
-
 /** The columns of a sale as it is read: decimals are text. */
 const selected = columns.map((name) => {
-  if (name === 'transaction_date') return moment.as(name)
+  if (name === 'transaction_date') return shownTimestamp(sql`transaction_date`).as(name)
   const isDecimal = name === 'quantity' || name === 'revenue' || name === 'active_price'
   return isDecimal ? sql<string | null>`${sql.ref(name)}::text`.as(name) : name
 })
 
-type StoredSale = { transaction_date: string | null }
-
-function saleOf(sale: StoredSale): Schemas['Sale'] {
-  return withoutAbsent({
-    ...sale,
-    transaction_date: sale.transaction_date && shownTimestamp(sale.transaction_date),
-  }) as Schemas['Sale']
-}
+const saleOf = (sale: object) => withoutAbsent(sale) as Schemas['Sale']
 
 /** The id and the columns that orders use. */
 const keyColumns = [

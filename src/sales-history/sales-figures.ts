@@ -3,7 +3,7 @@ import { extensionKey } from '../catalog/row-key.ts'
 import type { Schemas } from '../contract/operation.ts'
 import type { Trx } from '../database/pool.ts'
 import { quotient } from '../database/quotient.ts'
-import { shownTimestamp } from '../lib/formats.ts'
+import { shownTimestamp } from '../database/shown-timestamp.ts'
 
 type Figures = Schemas['SalesFigures']
 
@@ -81,7 +81,7 @@ async function findByKeys(
   const { rows } = await sql<Figures & { place: number }>`
     select place, count(*) as transactions, round(sum(s.quantity), 6) as quantity, round(sum(s.revenue), 6) as revenue,
       ${quotient(sql`sum(s.revenue)`, sql`sum(s.quantity)`)} as average_price,
-      to_char(max(s.transaction_date), 'YYYY-MM-DD"T"HH24:MI:SS.US') as last_at
+      ${shownTimestamp(sql`max(s.transaction_date)`)} as last_at
     from unnest(${sql.join(columns)}) as input (place, code, extension, dimension)
     join sales s on s.account_id = ${account} and s.code = input.code ${ofExtension}
       and (s.price_dimension is null or s.price_dimension = input.dimension)
@@ -90,10 +90,5 @@ async function findByKeys(
       and (s.price_list_name is null or s.price_list_name = ${name})
       and (s.currency is null or ${currency}::text is null or s.currency = ${currency})
     group by place`.execute(trx)
-  return new Map(
-    rows.map(({ place, last_at, ...sums }) => [
-      place,
-      { ...sums, last_at: last_at && shownTimestamp(last_at) },
-    ]),
-  )
+  return new Map(rows.map(({ place, ...figures }) => [place, figures]))
 }

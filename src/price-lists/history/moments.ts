@@ -2,13 +2,14 @@ import { sql } from 'kysely'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
+import { shownTimestamp } from '../../database/shown-timestamp.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
 import type { PriceList } from '../queries.ts'
 
 /** A revision of a list, and the moment whose promotions apply to it. */
 export interface Moment {
   revision: number
-  /** A timestamp with an offset and microseconds. */
+  /** A timestamp in UTC. */
   at: string
 }
 
@@ -16,7 +17,6 @@ export interface Moment {
 export type MomentPlace = Pick<RequestError, 'pointer' | 'field'>
 
 const digits = /^\d+$/
-const utcText = (value: unknown) => sql<string>`to_char(${value}, 'YYYY-MM-DD"T"HH24:MI:SS.US')`
 
 /**
  * The moment that a request names by a revision or a timestamp; a timestamp means the newest revision not after it.
@@ -39,11 +39,11 @@ export async function findMoment(
   if (revision < list.oldest_revision) throw historyNotKept(list)
   if (revision === 0) throw notPublishedThen()
   const { rows } = await sql<{ at: string | null }>`
-    select ${utcText(sql`greatest((
+    select ${shownTimestamp(sql`greatest((
       select at from list_revisions
       where account_id = ${list.account_id} and price_list_id = ${list.id} and revision = ${revision}
     ), ${list.oldest_at}::timestamptz)`)} as at`.execute(trx)
-  return { revision, at: `${rows[0]?.at}Z` }
+  return { revision, at: rows[0]?.at ?? '' }
 }
 
 async function momentOfTimestamp(
@@ -58,19 +58,19 @@ async function momentOfTimestamp(
     revision: number | null
     utc: string
   }>`
-    select ${utcText(sql`${at}::timestamptz`)} as utc, ${at}::timestamptz > clock_timestamp() as "isAhead",
+    select ${shownTimestamp(sql`${at}::timestamptz`)} as utc, ${at}::timestamptz > clock_timestamp() as "isAhead",
       ${at}::timestamptz < ${list.oldest_at}::timestamptz as "isBefore", (
         select revision from list_revisions
         where account_id = ${list.account_id} and price_list_id = ${list.id} and at <= ${at}::timestamptz
         order by at desc, revision desc limit 1
       ) as revision`.execute(trx)
-  const { isAhead, isBefore, revision, utc } = rows[0] ?? {}
+  const { isAhead, isBefore, revision, utc = '' } = rows[0] ?? {}
   if (isAhead) throw invalidRequest([{ ...place, code: 'range', message: 'must not be ahead' }])
   if (isBefore) throw historyNotKept(list)
   const known = revision ?? list.oldest_revision
   if (known === 0) throw notPublishedThen()
   // In UTC, whatever the offset: its day is that of the promotions.
-  return { revision: known, at: `${utc}Z` }
+  return { revision: known, at: utc }
 }
 
 const notPublishedThen = () =>

@@ -3,7 +3,8 @@ import { Problem } from '../../contract/problem.ts'
 import { invalidRequest, listedMax } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
-import { shownTimestamp, utcTimestamp } from '../../lib/formats.ts'
+import { shownTimestamp } from '../../database/shown-timestamp.ts'
+import { utcTimestamp } from '../../lib/formats.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
@@ -61,13 +62,13 @@ export async function findStaleCells(
   const judged = await judgedCells(trx, list, cells, observedAt)
   const isConfirming = observedAt !== undefined && plan !== 'true'
   const confirmed = isConfirming ? sql`, ${confirmedCells(list, observedAt)}` : sql``
-  const known = sql`to_char(known at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')`
   const { rows } = await sql<{ positions: string; count: number; first: StaleCell[] }>`
     with judged as materialized (${judged}) ${confirmed}
     select coalesce((select array_agg(position)::text from judged where is_stale), '{}') as positions,
       (select count(*) from judged where is_stale) as count,
       (select coalesce(json_agg(stale), '[]') from (
-        select position, line, held, expected_price as expected, ${known} as known
+        select position, line, held, expected_price as expected,
+          ${shownTimestamp(sql`known`)} as known
         from judged where is_stale order by position limit ${listedMax}
       ) as stale) as first`.execute(trx)
   const { positions = '{}', count = 0, first = [] } = rows[0] ?? {}
@@ -233,9 +234,8 @@ function staleMessage(
   expected: StaleCell['expected'],
   known: StaleCell['known'],
 ): string {
-  const at = shownTimestamp(known ?? '')
   if (expected !== null && expected !== (held ?? 0))
     return `the price is ${held ?? 'not set'}, not ${expected}`
-  if (held === null) return `the price was reverted to none at ${at}, after observed_at`
-  return `the price ${held} was seen at ${at}, after observed_at`
+  if (held === null) return `the price was reverted to none at ${known}, after observed_at`
+  return `the price ${held} was seen at ${known}, after observed_at`
 }
