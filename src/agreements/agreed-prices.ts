@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
+import type { MatchedRow } from '../catalog/matching.ts'
 import { Problem } from '../contract/problem.ts'
 import { readNullable } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { type AgreedRow, type Line, linesReader } from './price-lines.ts'
+import { type Line, linesReader } from './price-lines.ts'
 
 /** A client's agreed price for a row. */
 export interface AgreedPrice {
@@ -185,7 +186,7 @@ export class AgreedPrices {
    * The price that replaces the published one: from the line with the most keys, then the lowest price, then the lowest
    * id.
    */
-  of(row: AgreedRow, cell: number): AgreedPrice | null {
+  of(row: MatchedRow, cell: number): AgreedPrice | null {
     let best: AgreedPrice | null = null
     let most = 0
     for (const { readKey, keys, byKey } of this.#shapes) {
@@ -199,7 +200,7 @@ export class AgreedPrices {
   }
 
   /** The agreements whose lines cover a row, each with the number of its keys. */
-  covering(row: AgreedRow): { agreement: CoveringAgreement; keys: number }[] {
+  covering(row: MatchedRow): { agreement: CoveringAgreement; keys: number }[] {
     return this.#shapes.flatMap(({ readKey, keys, byKey }) =>
       (byKey.get(readKey(row))?.agreements ?? []).map((agreement) => ({ agreement, keys })),
     )

@@ -1,13 +1,6 @@
 import { canonicalText, findTypeFault, readText } from '../catalog/column-value.ts'
 import type { Columns, ColumnType, ColumnValue } from '../catalog/columns.ts'
-
-/** The fields of a row that price lines match: canonical texts by ordinal. */
-export interface AgreedRow {
-  code: string
-  extensions: readonly string[]
-  /** Read only if a line names an attribute; null for a code without attributes. */
-  attributes?: readonly (string | null)[] | null
-}
+import { type MatchedRow, matchColumns, type TextReader, textReader } from '../catalog/matching.ts'
 
 /** A parsed price line. */
 export interface Line {
@@ -17,7 +10,7 @@ export interface Line {
   keys: number
   /** Equal for lines that name the same columns and values; `readKey` gives the same key for a row that has them. */
   key: string
-  readKey: (row: AgreedRow) => string
+  readKey: (row: MatchedRow) => string
   usesAttributes: boolean
 }
 
@@ -25,7 +18,7 @@ interface Field {
   place: number
   type: ColumnType
   isAttribute: boolean
-  read: (row: AgreedRow) => string | null | undefined
+  read: TextReader
 }
 
 /**
@@ -55,18 +48,15 @@ export function linesReader(columns: Columns) {
 /** Texts contain no NUL. */
 const joined = (texts: (string | null | undefined)[]): string => texts.join('\0')
 
-function fieldsOf({ attributes, extensions }: Columns): Map<string, Field> {
-  const code: Field = { place: 0, type: 'string', isAttribute: false, read: ({ code }) => code }
-  const fields = new Map([
-    ['code', code],
-    ['product_code', code],
-  ])
-  for (const { name, type, kind, ordinal } of [...attributes, ...extensions]) {
+/** The fields that a line can name; `product_code` is another name of `code`. */
+function fieldsOf(columns: Columns): Map<string, Field> {
+  const fields = new Map<string, Field>()
+  for (const column of matchColumns(columns).values()) {
+    const { name, type, kind } = column
     const isAttribute = kind === 'attribute'
-    const read = isAttribute
-      ? (row: AgreedRow) => row.attributes?.[ordinal - 1]
-      : (row: AgreedRow) => row.extensions[ordinal - 1]
-    fields.set(name, { place: fields.size, type, isAttribute, read })
+    const field = { place: fields.size, type, isAttribute, read: textReader(column) }
+    fields.set(name, field)
+    if (kind === 'code') fields.set('product_code', field)
   }
   return fields
 }

@@ -1,21 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { canonicalText, findTypeFault } from './column-value.ts'
-import type { Column, Columns, ColumnValue } from './columns.ts'
+import type { Columns, ColumnValue } from './columns.ts'
+import { type MatchColumn, matchColumns } from './matching.ts'
 
 /** Allowed values by `code`, attribute or extension. */
 export type ProductFilters = Record<string, ColumnValue[]>
 
 /** A condition of a filter: the value is one of the texts. A filter requires all of its conditions. */
-export interface FilterCondition {
-  kind: 'code' | 'attribute' | 'extension'
-  ordinal: number
+export interface FilterCondition extends Pick<MatchColumn, 'kind' | 'ordinal'> {
   texts: string[]
 }
-
-type FilterColumn = Pick<Column, 'type' | 'ordinal'> & Pick<FilterCondition, 'kind'>
-
-const codeColumn: FilterColumn = { kind: 'code', type: 'string', ordinal: 0 }
 
 /** Reports keys that are not `code`, an attribute or an extension, and values of the wrong type. */
 export function rejectFaultyFilters(
@@ -24,9 +19,10 @@ export function rejectFaultyFilters(
   position: number,
   errors: RowErrors,
 ): void {
+  const known = matchColumns(columns)
   for (const [name, values] of Object.entries(filters)) {
     const field = `product_filters/${pointerSegment(name)}`
-    const column = findFilterColumn(columns, name)
+    const column = known.get(name)
     if (!column)
       errors.add(
         position,
@@ -48,8 +44,9 @@ export function rejectFaultyFilters(
  * column that no longer exists matches nothing; values that do not fit the column's present type are ignored.
  */
 export function compileFilters(filters: ProductFilters, columns: Columns): FilterCondition[] {
+  const known = matchColumns(columns)
   const conditions = Object.entries(filters).map(([name, values]): FilterCondition => {
-    const column = findFilterColumn(columns, name)
+    const column = known.get(name)
     if (!column) return { kind: 'extension', ordinal: 0, texts: [] }
     const { kind, type, ordinal } = column
     const sound = values.filter((value) => !findTypeFault(type, value))
@@ -78,13 +75,4 @@ export function filterSql(
     return sql<boolean>`(a.code is not null and a.attributes${place} = any(${texts}::text[]))`
   })
   return parts.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(parts, sql` and `)})`
-}
-
-function findFilterColumn(
-  { attributes, extensions }: Columns,
-  name: string,
-): FilterColumn | undefined {
-  if (name === 'code') return codeColumn
-  const column = [...attributes, ...extensions].find((column) => column.name === name)
-  return column as FilterColumn | undefined
 }

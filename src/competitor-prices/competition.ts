@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
+import { type MatchedRow, matchColumns, textReader } from '../catalog/matching.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { arrayLiteral, readNumbers } from '../database/array-literal.ts'
 import type { Trx } from '../database/pool.ts'
@@ -7,10 +8,8 @@ import { quotient } from '../database/quotient.ts'
 import { divide, fraction, multiply, roundHalfUp, subtract } from '../lib/decimal.ts'
 import { type CompetitorSchema, findCompetitorSchema } from './queries.ts'
 
-/** What a row is matched by: canonical texts by ordinal, and the day in a calendar list. */
-export interface ComparedRow {
-  code: string
-  extensions: readonly string[]
+/** A row to compare, with its day in a calendar list. Its attributes are looked up. */
+export interface ComparedRow extends Omit<MatchedRow, 'attributes'> {
   date: string | undefined
 }
 
@@ -64,20 +63,15 @@ async function dimensionsReader(
   account: number,
   { schema, columns, rows }: { schema: CompetitorSchema; columns: Columns; rows: ComparedRow[] },
 ) {
-  const attributes = new Map(columns.attributes.map(({ name, ordinal }) => [name, ordinal - 1]))
-  const extensions = new Map(columns.extensions.map(({ name, ordinal }) => [name, ordinal - 1]))
-  const comparesAttributes = schema.columns.some(({ name }) => attributes.has(name))
-  const ofProducts = comparesAttributes ? await findAttributes(trx, account, rows) : new Map()
-  const readers = schema.columns.map(({ name }) => {
-    const [attribute, extension] = [attributes.get(name), extensions.get(name)]
-    if (attribute !== undefined)
-      return ({ code }: ComparedRow) => ofProducts.get(code)?.[attribute] ?? undefined
-    if (extension !== undefined) return (row: ComparedRow) => row.extensions[extension]
-    return name === 'code' ? ({ code }: ComparedRow) => code : () => undefined
-  })
-  return (row: ComparedRow): string[] | undefined => {
-    const texts = readers.map((read) => read(row))
-    return texts.includes(undefined) ? undefined : (texts as string[])
+  const known = matchColumns(columns)
+  const compared = schema.columns.map(({ name }) => known.get(name))
+  const usesAttributes = compared.some((column) => column?.kind === 'attribute')
+  const ofProducts = usesAttributes ? await findAttributes(trx, account, rows) : new Map()
+  const readers = compared.map((column) => column && textReader(column))
+  return ({ code, extensions }: ComparedRow): string[] | undefined => {
+    const matched = { code, extensions, attributes: ofProducts.get(code) ?? null }
+    const texts = readers.map((read) => read?.(matched) ?? null)
+    return texts.includes(null) ? undefined : (texts as string[])
   }
 }
 

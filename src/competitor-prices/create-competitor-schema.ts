@@ -1,17 +1,13 @@
 import { sql } from 'kysely'
 import { lockAccount } from '../accounts/queries.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
+import { matchColumns } from '../catalog/matching.ts'
 import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { hasRows } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
-import {
-  type CompetitorSchema,
-  describeSchema,
-  lockCompetitorSchema,
-  type SchemaColumn,
-} from './queries.ts'
+import { type CompetitorSchema, describeSchema, lockCompetitorSchema } from './queries.ts'
 
 type Input = Schemas['CompetitorSchemaInput']
 
@@ -47,9 +43,8 @@ function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean 
 }
 
 /** The schema of the request. Throws `invalid-request` with all columns that the catalog lacks. */
-function readSchema(input: Input, { attributes, extensions }: Columns): CompetitorSchema {
-  const code: SchemaColumn = { name: 'code', type: 'string', allowed_values: null }
-  const known = new Map([code, ...attributes, ...extensions].map((column) => [column.name, column]))
+function readSchema(input: Input, catalog: Columns): CompetitorSchema {
+  const known = matchColumns(catalog)
   const faults: RequestError[] = []
   const columns = input.attributes_config.flatMap((wanted, index) => {
     const column = known.get(wanted)

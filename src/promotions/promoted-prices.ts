@@ -1,15 +1,12 @@
 import type { Columns } from '../catalog/columns.ts'
-import { compileFilters, type FilterCondition } from '../catalog/product-filters.ts'
+import { type MatchedRow, textReader } from '../catalog/matching.ts'
+import { compileFilters } from '../catalog/product-filters.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { compileReprice, type Reprice } from './promotion-price.ts'
 import type { Promotion } from './queries.ts'
 
-/** The values of a row that decide which promotions cover it: canonical texts by ordinal. */
-export interface PromotedRow {
-  code: string
-  extensions: readonly string[]
-  /** Read only if `usesAttributes`; null for a code without attributes. */
-  attributes?: readonly (string | null)[] | null
+/** The values of a row that decide which promotions cover it; its attributes only if `usesAttributes`. */
+export interface PromotedRow extends MatchedRow {
   dimension: string
   /** The published price. Null has none to take a percentage or an amount from: only fixed prices apply. */
   price: number | null
@@ -120,26 +117,21 @@ function evaluate(published: number | null, covering: Compiled[]): PromotedPrice
 }
 
 function compilePromotion(promotion: Promotion, columns: Columns, decimals: number): Compiled {
-  const filters = compileFilters(promotion.product_filters ?? {}, columns).map(condition)
+  const filters = compileFilters(promotion.product_filters ?? {}, columns)
+  const conditions = filters.map((filter): Condition => {
+    const { kind, ordinal, texts } = filter
+    return { field: `${kind} ${ordinal}`, read: textReader(filter), texts }
+  })
   const dimensions = promotion.price_dimensions
   if (dimensions)
-    filters.push({
+    conditions.push({
       field: 'dimension',
       read: ({ dimension }) => dimension,
       texts: [...new Set(dimensions)],
     })
   const reprice = compileReprice(promotion, decimals)
   const isFixed = promotion.kind === 'fixed_price'
-  return { name: promotion.name, isFixed, reprice, conditions: filters }
-}
-
-function condition({ kind, ordinal, texts }: FilterCondition): Condition {
-  const readers: Record<typeof kind, Condition['read']> = {
-    code: ({ code }) => code,
-    attribute: ({ attributes }) => attributes?.[ordinal - 1],
-    extension: ({ extensions }) => extensions[ordinal - 1],
-  }
-  return { field: `${kind} ${ordinal}`, read: readers[kind], texts }
+  return { name: promotion.name, isFixed, reprice, conditions }
 }
 
 /** Indexes the promotions by field and by each text that meets their condition. */

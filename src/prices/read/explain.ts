@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
+import { textReader } from '../../catalog/matching.ts'
 import { compileFilters, type ProductFilters } from '../../catalog/product-filters.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
@@ -120,14 +121,10 @@ export function coversOf(
   columns: Columns,
 ): (match: MatchingRow) => boolean {
   const filters = compileFilters((product_filters ?? {}) as ProductFilters, columns)
-  const conditions = filters.map(({ texts, ...column }) => ({ ...column, texts: new Set(texts) }))
-  const textOf = {
-    code: ({ code }: MatchingRow) => code,
-    extension: ({ extensions }: MatchingRow, ordinal: number) => extensions[ordinal - 1],
-    attribute: ({ attributes }: MatchingRow, ordinal: number) => attributes?.[ordinal - 1],
-  }
-  return (match) =>
-    conditions.every(({ kind, ordinal, texts }) => texts.has(textOf[kind](match, ordinal) ?? ''))
+  const conditions = filters.map((filter) => {
+    return { read: textReader(filter), texts: new Set(filter.texts) }
+  })
+  return (match) => conditions.every(({ read, texts }) => texts.has(read(match) ?? ''))
 }
 
 /** Why a promotion is in force or not; undefined for one that is neither valid on the day nor covers the row. */

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
+import { matchColumns } from '../../catalog/matching.ts'
 import { type CompetitorSchema, findCompetitorSchema } from '../../competitor-prices/queries.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
@@ -102,12 +103,11 @@ async function joinCompetition(
 
 /** SQL of a row's values for the schema's columns; undefined if rows lack one of the columns. */
 function rowKey(schema: CompetitorSchema, columns: Columns): RawBuilder<unknown> | undefined {
+  const known = matchColumns(columns)
   const values = schema.columns.map(({ name }) => {
-    for (const kind of ['attributes', 'extensions'] as const) {
-      const column = columns[kind].find((column) => column.name === name)
-      if (column) return sql`${sql.ref(`r.${kind}`)}[${sql.lit(column.ordinal)}]`
-    }
-    return name === 'code' ? sql`r.code` : undefined
+    const column = known.get(name)
+    if (!column || column.kind === 'code') return column && sql`r.code`
+    return sql`${sql.ref(`r.${column.kind}s`)}[${sql.lit(column.ordinal)}]`
   })
   return values.includes(undefined)
     ? undefined
