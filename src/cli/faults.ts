@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { JobFailed, Problem, Unreachable } from '../client/index.ts'
+import { type Job, JobFailed, Problem, Unreachable } from '../client/index.ts'
 import { sentence } from '../client/problem.ts'
 import { firstLines, paint, printable } from './terminal.ts'
 
@@ -114,6 +114,27 @@ function otherLogin(): string {
     return 'They are the ones in PRICEWELL_EMAIL and PRICEWELL_PASSWORD.'
   return howToLogIn
 }
+
+/** The problem that a request would have had in place of the job; undefined if the job failed otherwise. */
+export function problemOf({ errors, progress: { error: count } }: Job): Problem | undefined {
+  const rows = errors.flatMap(({ pointer, ...error }) =>
+    pointer === undefined ? [] : { ...error, pointer },
+  )
+  // The problem itself, such as `guardrail-violated` or `plan-stale`, comes before its rows.
+  const whole = errors.find(({ pointer }) => pointer === undefined)
+  if (rows.length === 0 && whole?.code !== 'payload-too-large') return undefined
+  return new Problem({
+    type: (whole?.code ?? 'invalid-request') as Problem['type'],
+    title: 'The job was refused',
+    status: whole ? (statuses[whole.code] ?? 409) : 400,
+    instance: '',
+    error_count: count,
+    detail: whole?.message ?? `${count} ${count === 1 ? 'error' : 'errors'}. Nothing was written.`,
+    errors: rows as Problem['errors'],
+  })
+}
+
+const statuses: Record<string, number> = { 'payload-too-large': 413, 'guardrail-violated': 422 }
 
 function asObject(fault: unknown, code: number): object {
   if (fault instanceof JobFailed) return { exit_code: code, message: fault.message, job: fault.job }

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import {
   isJob,
-  type Job,
   JobFailed,
   type JobInfo,
   Problem,
@@ -11,7 +10,7 @@ import {
   Unreachable,
 } from '../client/index.ts'
 import { isOutcomeUnknown, isUnconnected } from '../client/retry.ts'
-import { UsageFault, withoutKey } from './faults.ts'
+import { problemOf, UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
 import { readPlan } from './follow-job.ts'
 import { type feeds, removal } from './kinds.ts'
@@ -211,7 +210,7 @@ async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
     return 'rows' in result ? result : { rows: progress.total }
   } catch (error) {
     if (error instanceof JobFailed) forgetEnd()
-    throw (error instanceof JobFailed && refusal(error.job)) || error
+    throw (error instanceof JobFailed && problemOf(error.job)) || error
   }
 }
 
@@ -224,24 +223,3 @@ function tellOnGoing({ file, json }: Load, id: number): void {
 function tell({ json }: Shared, message: string, further: object = {}): void {
   console.error(json ? JSON.stringify({ message, ...further }) : printable(message))
 }
-
-/** The problem that a request would have had; undefined if the file did not cause the failure. */
-function refusal({ errors, progress: { error: count } }: Job): Problem | undefined {
-  const rows = errors.flatMap(({ pointer, ...error }) =>
-    pointer === undefined ? [] : { ...error, pointer },
-  )
-  // A refusal that is more than its rows comes first: of a guardrail, or because rows are stale.
-  const whole = errors.find(({ pointer }) => pointer === undefined)
-  if (rows.length === 0 && whole?.code !== 'payload-too-large') return undefined
-  return new Problem({
-    type: (whole?.code ?? 'invalid-request') as Problem['type'],
-    title: 'The file was refused',
-    status: whole ? (statuses[whole.code] ?? 409) : 400,
-    instance: '',
-    error_count: count,
-    detail: whole?.message ?? `${count} ${count === 1 ? 'error' : 'errors'}. Nothing was written.`,
-    errors: rows as Problem['errors'],
-  })
-}
-
-const statuses: Record<string, number> = { 'payload-too-large': 413, 'guardrail-violated': 422 }

@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import {
   isJob,
-  type Job,
   JobFailed,
   type PricewellClient,
   Problem,
@@ -10,7 +9,7 @@ import {
 } from '../../client/index.ts'
 import { sentence } from '../../client/problem.ts'
 import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
-import { Failed } from '../faults.ts'
+import { Failed, problemOf } from '../faults.ts'
 import { followJob, readPlan } from '../follow-job.ts'
 import { idShownBy } from '../option-values.ts'
 import { answer, type Program, type Shared } from '../program.ts'
@@ -82,13 +81,10 @@ function applied({ id, status, revision, apply_at }: Schemas['Plan'], skipped: n
 
 /** Tells why a plan was refused, with the first rows and what to do. Returns other faults unchanged. */
 function refusal(fault: unknown, id: number, skip: Skip): unknown {
-  const isOfJob = fault instanceof JobFailed
-  if (!isOfJob && !(fault instanceof Problem)) return fault
-  const { errors } = isOfJob ? fault.job : fault
-  const type = isOfJob ? errors[0]?.code : fault.type
+  const problem = fault instanceof JobFailed ? problemOf(fault.job) : fault
+  if (!(problem instanceof Problem)) return fault
+  const { type, errors: rows, errorCount: total } = problem
   if (type !== 'plan-stale' && type !== 'guardrail-violated') return fault
-  const rows: Job['errors'] = isOfJob ? errors.slice(1) : errors
-  const total = isOfJob ? fault.job.progress.error : fault.errorCount
   const what = type === 'plan-stale' ? 'stale' : 'violations'
   return new Failed(
     [
@@ -105,7 +101,7 @@ const reasons = {
     `${number(count)} guardrail ${count === 1 ? 'violation' : 'violations'}`,
 }
 
-function advice(what: Skip[number], id: number, rows: Job['errors'], skip: Skip): string {
+function advice(what: Skip[number], id: number, rows: Problem['errors'], skip: Skip): string {
   const command = `pricewell apply ${id} --skip ${[...new Set([...skip, what])].join()}`
   if (what === 'stale') return `Leave them out with \`${command}\`, or make a new plan.`
   const pass = "let them pass with --override '<reason>'"
