@@ -1,11 +1,12 @@
 import { CommanderError } from 'commander'
 import { type Job, JobFailed, Problem, Unreachable } from '../client/index.ts'
 import { sentence } from '../client/problem.ts'
-import { firstLines, paint, printable } from './terminal.ts'
+import { firstLines, printable, red } from './terminal.ts'
 
 /** Wrong usage, or a file that cannot be read or written; the message tells what to do. */
 export class UsageFault extends Error {}
 
+/** There are no credentials for the service, or none that it can be sent. */
 export class NotLoggedIn extends Error {}
 
 /** A login was refused; trying the same credentials again would not help. */
@@ -35,7 +36,7 @@ export function report(fault: unknown, asJson: boolean): number {
   // Commander has already written it for people.
   if (fault instanceof CommanderError && (code === 0 || !asJson)) return code
   if (asJson) console.error(JSON.stringify(asObject(fault, code)))
-  else console.error(code === 70 ? fault : paint('red', printable(message(fault))))
+  else console.error(code === 70 ? fault : red(printable(message(fault))))
   return code
 }
 
@@ -53,10 +54,10 @@ function exitCode(fault: unknown): number {
 
 function message(fault: unknown): string {
   const isInDoubt = (fault instanceof Unreachable || fault instanceof Problem) && fault.mayHaveActed
-  return isInDoubt ? `${reason(fault)} ${look}` : reason(fault)
+  return isInDoubt ? `${reason(fault)} ${adviceInDoubt}` : reason(fault)
 }
 
-const look =
+const adviceInDoubt =
   'It may have been done all the same: look (`pricewell log`, `plans`, `jobs`) before you run it again.'
 
 function reason(fault: unknown): string {

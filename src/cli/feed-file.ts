@@ -140,6 +140,7 @@ function describe(name: string): { size: number; isFile: boolean } {
 
 const changed = (name: string) => new UsageFault(`${name} changed while it was being read.`)
 
+/** The `UsageFault` of a file that cannot be read; a `UsageFault` is returned as it is. */
 export function unreadable(name: string, error: unknown): unknown {
   if (error instanceof UsageFault) return error
   return new UsageFault(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`)

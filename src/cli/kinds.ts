@@ -56,7 +56,7 @@ export const collections = {
 export type CollectionKind = keyof typeof collections
 
 /** The path that removes rows from a price list. */
-export const removal = { path: '/api/v1/prices/bulk_remove_products/' } as const
+export const removalPath = '/api/v1/prices/bulk_remove_products/'
 
 /** The kinds of rows that can be deleted: where, and by which key. */
 export const deletions = {

@@ -1,10 +1,11 @@
-import type { SaidOfChange } from './change-headers.ts'
+import type { ChangeOptions } from './change-headers.ts'
 import { UsageFault } from './faults.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { FileOptions } from './prepare-files.ts'
 import type { Shared } from './program.ts'
 
-export interface LoadOptions extends Shared, FileOptions, SaidOfChange {
+/** Options of `load`. */
+export interface LoadOptions extends Shared, FileOptions, ChangeOptions {
   list?: string | undefined
   rejects?: string | undefined
   job?: true | undefined

@@ -13,6 +13,7 @@ import type { Shared } from './program.ts'
 import { requireRowCount } from './row-count.ts'
 import { openClient } from './session.ts'
 
+/** Options that say what the files hold. */
 export interface FileOptions extends Shared {
   format?: Format | undefined
   /** How many rows a file must have. */

@@ -2,10 +2,10 @@ import { Problem } from '../client/index.ts'
 import type { BadCell } from './bad-cells.ts'
 import type { FeedFile } from './feed-file.ts'
 import { answer, type Shared } from './program.ts'
-import { firstLines, paint, printable } from './terminal.ts'
+import { firstLines, printable, red } from './terminal.ts'
 
 /** Whether the error is about a file only. */
-export function isOfFile(error: unknown): error is Problem {
+export function isFileRefused(error: unknown): error is Problem {
   const types = [
     ...['invalid-request', 'malformed-file', 'malformed-body', 'payload-too-large'],
     ...['stale-rows', 'guardrail-violated'],
@@ -29,7 +29,7 @@ export async function tellRefused(
   }
   const lines = cells.map((error) => printable(`${place(error)}${error.message}`))
   const said = [
-    paint('red', printable(`${file.name}: ${detail}`)),
+    red(printable(`${file.name}: ${detail}`)),
     ...firstLines(lines, shownMax, error_count),
     ...advise(cells),
   ]

@@ -13,12 +13,13 @@ import { isOutcomeUnknown, isUnconnected } from '../client/retry.ts'
 import { problemOf, UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
 import { readPlan } from './follow-job.ts'
-import { type feeds, removal } from './kinds.ts'
+import { type feeds, removalPath } from './kinds.ts'
 import type { Shared } from './program.ts'
 import { openClient } from './session.ts'
 import { endingWith, printable } from './terminal.ts'
 import { writeTo } from './write-to.ts'
 
+/** A file to send, and how. */
 export interface Load extends Shared {
   /** The path of the operation. */
   path: string
@@ -75,10 +76,10 @@ function isOfType({ headers }: Response, mediaType: string): boolean {
 async function post({ path, list, file, ...load }: Load, accept: string, parseAs?: 'stream') {
   // All feeds have the same types.
   const feed = path as typeof feeds.prices.path
-  const fate = { isSent: false, isInDoubt: false }
+  const delivery = { isSent: false, isInDoubt: false }
   // Standard input cannot be sent again.
   const retries = file.original ? {} : { retries: 0 }
-  const client = openClient(load, { fetch: withFile(file, load.onBytes, fate), ...retries })
+  const client = openClient(load, { fetch: withFile(file, load.onBytes, delivery), ...retries })
   const answered = client.POST(feed, {
     params: {
       query: {
@@ -101,18 +102,19 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
     ...(parseAs && { parseAs }),
   })
   const said = { path, plan: load.plan, file }
-  const onEnd = () => tell(load, `Interrupted. ${outcomeOf(said, fate.isSent || fate.isInDoubt)}`)
+  const onEnd = () =>
+    tell(load, `Interrupted. ${outcomeOf(said, delivery.isSent || delivery.isInDoubt)}`)
   // A plan changes nothing.
   const forgetEnd = load.plan ? undefined : endingWith(onEnd)
   return answered
     .catch((error) => {
-      throw unanswered(said, fate.isInDoubt, error)
+      throw unanswered(said, delivery.isInDoubt, error)
     })
     .finally(() => forgetEnd?.())
 }
 
 /** What is known of a file that was sent, so far. */
-interface Fate {
+interface Delivery {
   /** Whether the whole file was sent, and there is no response yet. */
   isSent: boolean
   /** Whether an attempt sent the whole file, but no response told what became of it. */
@@ -130,7 +132,7 @@ function unanswered(sent: Sent, isInDoubt: boolean, cause: unknown): unknown {
 type Sent = Pick<Load, 'path' | 'plan' | 'file'>
 
 function outcomeOf({ path, plan, file: { name } }: Sent, isInDoubt: boolean): string {
-  const isRemoval = path === removal.path
+  const isRemoval = path === removalPath
   if (!isInDoubt) {
     const none = plan
       ? 'No plan was made'
@@ -144,14 +146,14 @@ function outcomeOf({ path, plan, file: { name } }: Sent, isInDoubt: boolean): st
 }
 
 /**
- * A `fetch` that streams the file anew for each attempt, so that it is never in memory, and notes its `fate`.
+ * A `fetch` that streams the file anew for each attempt, so that it is never in memory, and notes its `delivery`.
  */
-function withFile(file: FeedFile, onBytes: (bytes: number) => void, fate: Fate) {
+function withFile(file: FeedFile, onBytes: (bytes: number) => void, delivery: Delivery) {
   return async (request: Request) => {
     if (request.headers.get('content-type') !== file.mediaType) return fetch(request)
-    fate.isSent = false
+    delivery.isSent = false
     const onSent = () => {
-      fate.isSent = true
+      delivery.isSent = true
     }
     const body = Readable.toWeb(
       Readable.from(counted(file, onBytes, onSent)),
@@ -161,12 +163,12 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void, fate: Fate) 
     // The service has a job load a file with a large Content-Length.
     if (file.length !== undefined) whole.headers.set('content-length', String(file.length))
     const response = await fetch(whole).catch((error) => {
-      if (fate.isSent && !isUnconnected(error)) fate.isInDoubt = true
-      throw isOfFile(error.cause) ? error.cause : error
+      if (delivery.isSent && !isUnconnected(error)) delivery.isInDoubt = true
+      throw isFileFault(error.cause) ? error.cause : error
     })
-    fate.isSent = false
+    delivery.isSent = false
     // A successful response may still break off.
-    if (response.ok || (await isOutcomeUnknown(response))) fate.isInDoubt = true
+    if (response.ok || (await isOutcomeUnknown(response))) delivery.isInDoubt = true
     // Rejected rows are not an error here, whatever their status.
     const { body: rows, headers } = response
     return isOfType(response, file.mediaType) ? new Response(rows, { headers }) : response
@@ -174,7 +176,7 @@ function withFile(file: FeedFile, onBytes: (bytes: number) => void, fate: Fate) 
 }
 
 /** Whether reading the file failed, rather than the network. */
-function isOfFile(cause: unknown): boolean {
+function isFileFault(cause: unknown): boolean {
   return cause instanceof UsageFault || cause instanceof Problem
 }
 

@@ -1,10 +1,10 @@
 import { styleText } from 'node:util'
 import cliProgress from 'cli-progress'
 
-/** Colors text for standard error, if that is a terminal and colors are not turned off (NO_COLOR). */
-export function paint(colour: 'red' | 'dim', text: string): string {
+/** Colors text red for standard error, if that is a terminal and colors are not turned off (NO_COLOR). */
+export function red(text: string): string {
   const isColoured = process.stderr.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-  return isColoured ? styleText(colour, text, { validateStream: false }) : text
+  return isColoured ? styleText('red', text, { validateStream: false }) : text
 }
 
 /** Replaces control characters other than line feeds: a name could otherwise move the cursor or color the terminal. */
@@ -17,6 +17,7 @@ export function rowCount(rows: number): string {
   return `${number(rows)} ${rows === 1 ? 'row' : 'rows'}`
 }
 
+/** `2,000`: a number for people. */
 export function number(value: number): string {
   return value.toLocaleString('en')
 }
@@ -29,6 +30,8 @@ export function firstLines(lines: string[], max: number, total: number): string[
 }
 
 type Cell = string | number | boolean | null | undefined
+
+/** A row of a table: its cells by column. */
 export type TableRow = Record<string, Cell>
 
 /** Formats rows as text columns under their keys: numbers right-aligned, empty columns left out. */

@@ -8,7 +8,7 @@ import {
   Unreachable,
 } from '../../client/index.ts'
 import { sentence } from '../../client/problem.ts'
-import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
+import { type ChangeOptions, changeHeaders } from '../change-headers.ts'
 import { Failed, problemOf } from '../faults.ts'
 import { followJob, readPlan } from '../follow-job.ts'
 import { idShownBy } from '../option-values.ts'
@@ -52,23 +52,23 @@ Examples:
 
 type Skip = NonNullable<Schemas['ApplyInput']['skip']>
 
-interface Wish extends Shared, SaidOfChange {
+interface ApplyOptions extends Shared, ChangeOptions {
   at?: string | undefined
   skip?: Skip | undefined
 }
 
 /** Applies a plan and follows the job, if any. Returns how many rows were left out. */
-async function apply(client: PricewellClient, id: number, wish: Wish): Promise<number> {
-  const { at, skip } = wish
+async function apply(client: PricewellClient, id: number, options: ApplyOptions): Promise<number> {
+  const { at, skip } = options
   const { data, response } = await client.POST('/api/v1/plans/{id}/apply/', {
     params: {
       path: { id },
-      header: changeHeaders(wish),
+      header: changeHeaders(options),
     },
     body: { ...(at !== undefined && { at }), ...(skip && { skip }) },
   })
   if (!isJob(data)) return Number(response.headers.get('skipped-rows') ?? 0)
-  const { result = [] } = await followJob(client, data.id, wish)
+  const { result = [] } = await followJob(client, data.id, options)
   return 'skipped' in result ? (result.skipped ?? 0) : 0
 }
 

@@ -39,7 +39,7 @@ Examples:
       const keys = readKeys(kind, given, options)
       await confirm(kind, keys.length, options)
       const counts = await deleteAll(openClient(options), kind, keys, options.json === true)
-      answer(options, counts, told(kind, counts))
+      answer(options, counts, deletedText(kind, counts))
     })
 }
 
@@ -88,8 +88,8 @@ async function confirm(
   if (yes) return
   const prompt = openPrompt()
   const question = `Delete ${countOf(kind, count)} at ${serviceUrl(url)}? (yes/no) `
-  const said = await prompt.ask(question).finally(prompt.close)
-  if (!/^y(es)?$/i.test(said.trim()))
+  const reply = await prompt.ask(question).finally(prompt.close)
+  if (!/^y(es)?$/i.test(reply.trim()))
     throw new UsageFault('Nothing was deleted. Answer yes, or use --yes.')
 }
 
@@ -131,7 +131,7 @@ function withKeys(fault: unknown, keys: readonly Key[]): unknown {
   return new Failed([fault.detail, ...lines].join('\n'))
 }
 
-function told(kind: DeletionKind, { deleted, absent }: Counts): string {
+function deletedText(kind: DeletionKind, { deleted, absent }: Counts): string {
   const missing = absent > 0 ? ` ${number(absent)} not found.` : ''
   return `${countOf(kind, deleted)} deleted.${missing}`
 }

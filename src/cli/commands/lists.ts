@@ -149,7 +149,7 @@ export function addSync(program: Program): void {
     })
 }
 
-interface Wish extends Shared {
+interface SyncOptions extends Shared {
   plan?: true | undefined
   note?: string | undefined
 }
@@ -160,9 +160,9 @@ type Synced = Schemas['SyncResult'] & { revision?: number | undefined }
 async function sync(
   client: PricewellClient,
   list: string,
-  wish: Wish,
+  options: SyncOptions,
 ): Promise<Schemas['Plan'] | Synced> {
-  const { plan, note } = wish
+  const { plan, note } = options
   const { data, response } = await client.POST('/api/v1/prices/sync_with_catalog/', {
     params: {
       header: changeHeaders({ note }),
@@ -174,7 +174,7 @@ async function sync(
     if ('operation' in data) return data
     return { ...data, revision: Number(response.headers.get('price-list-revision')) }
   }
-  const { result, revision } = await followJob(client, data.id, wish)
+  const { result, revision } = await followJob(client, data.id, options)
   if (result && 'plan_id' in result) return readPlan(client, result.plan_id)
   return { ...(result as Schemas['SyncResult']), revision }
 }

@@ -10,7 +10,7 @@ import { collect, wholeNumber } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
 import { character, oneColumn, prepareFiles } from '../prepare-files.ts'
 import { answer, type Program } from '../program.ts'
-import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
+import { isFileRefused, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, rowCount, startBar } from '../terminal.ts'
 
@@ -87,7 +87,7 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
     tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt, options)
     return true
   } catch (error) {
-    if (!isOfFile(error)) throw error
+    if (!isFileRefused(error)) throw error
     const hasRows = error.errors.some(({ row }) => row !== undefined)
     const rejects = hasRows ? options.rejects : undefined
     const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)

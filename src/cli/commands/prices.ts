@@ -59,7 +59,7 @@ export function addHistory(program: Program): void {
       })
       const data = rows.filter(({ history }) => history.length > 0)
       const entries = data.flatMap(({ history, ...key }) =>
-        history.map((entry) => told(key, entry)),
+        history.map((entry) => historyRow(key, entry)),
       )
       answer(options, data, entries.length > 0 ? table(entries) : 'No row of the list matches.')
     })
@@ -80,7 +80,10 @@ function productCommand(program: Program, name: string, description: string) {
 /** More have too long a history for one answer. */
 const productsMax = 1000
 
-function told(key: Row, { from, to, price, kind, actor, note }: Schemas['PriceEntry']): TableRow {
+function historyRow(
+  key: Row,
+  { from, to, price, kind, actor, note }: Schemas['PriceEntry'],
+): TableRow {
   return { ...(key as TableRow), price, from, to: to ?? 'now', kind, who: actor?.name, note }
 }
 

@@ -1,18 +1,18 @@
 import type { PricewellClient, Schemas } from '../../client/index.ts'
-import { changeHeaders, type SaidOfChange } from '../change-headers.ts'
+import { type ChangeOptions, changeHeaders } from '../change-headers.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { openFeedFile } from '../feed-file.ts'
 import { resultOf } from '../follow-job.ts'
-import { removal } from '../kinds.ts'
+import { removalPath } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
 import { productReader, type Row, whereOption } from '../products.ts'
 import { answer, type Program, type Shared } from '../program.ts'
-import { isOfFile, overrideAdvice, tellRefused } from '../refused-file.ts'
+import { isFileRefused, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { sendFile } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
 
-interface RemoveOptions extends Shared, SaidOfChange {
+interface RemoveOptions extends Shared, ChangeOptions {
   file?: string | undefined
   where?: Record<string, string> | undefined
   plan?: true | undefined
@@ -69,7 +69,7 @@ async function removeCodes(
   options: RemoveOptions,
 ): Promise<Removed> {
   const client = openClient(options)
-  const { data } = await client.POST(removal.path, {
+  const { data } = await client.POST(removalPath, {
     params: { query: options.plan ? { plan: 'true' } : {}, header: changeHeaders(options) },
     body: { price_list_name: list, payload: await findProducts(client, codes, options.where) },
   })
@@ -104,10 +104,9 @@ async function removeFile(list: string, name: string, options: RemoveOptions): P
   const file = openFeedFile(name)
   const bar = startBar(file.name, options)
   const onBytes = (bytes: number) => bar.show(bytes, file.bytes)
-  const { path } = removal
   const load = {
     ...options,
-    path,
+    path: removalPath,
     list,
     file,
     job: true,
@@ -118,7 +117,7 @@ async function removeFile(list: string, name: string, options: RemoveOptions): P
     const loaded = await sendFile(load).finally(bar.stop)
     return 'summary' in loaded ? loaded : (loaded.removed ?? 0)
   } catch (error) {
-    if (!isOfFile(error)) throw error
+    if (!isFileRefused(error)) throw error
     const advice = error.type === 'guardrail-violated' ? [overrideAdvice] : []
     await tellRefused(file, error, options, () => advice)
     throw new Failed(`${name} was refused.`)

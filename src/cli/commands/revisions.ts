@@ -120,7 +120,7 @@ export function addRevert(program: Program): void {
     .action(async (name, _options, command) => {
       const options = command.optsWithGlobals()
       const reverted = await revert(openClient(options), name, options)
-      answer(options, reverted, 'operation' in reverted ? planText(reverted) : told(reverted))
+      answer(options, reverted, 'operation' in reverted ? planText(reverted) : revertText(reverted))
     })
 }
 
@@ -159,7 +159,7 @@ async function revert(
 
 type Result = Schemas['RevertResult']
 
-function told({ revision, priced, added, removed, skipped }: Result): string {
+function revertText({ revision, priced, added, removed, skipped }: Result): string {
   if (priced + added + removed === 0 && skipped === 0) return 'There was nothing to undo.'
   const left = skipped > 0 ? `, ${number(skipped)} left out` : ''
   return `Revision ${revision}: ${number(priced)} prices restored, ${number(added)} rows added, ${number(removed)} rows removed${left}.`

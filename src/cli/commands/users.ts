@@ -89,7 +89,7 @@ function addChanges(users: Users): void {
     })
 }
 
-/** The id of a user. Throws Failed if nobody has that e-mail. */
+/** The id of a user. Throws Failed if no user has that e-mail. */
 async function findUser(client: PricewellClient, user: number | string): Promise<number> {
   if (typeof user === 'number') return user
   const found = (await readUsers(client)).find(({ email }) => email === user)
