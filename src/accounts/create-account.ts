@@ -4,6 +4,7 @@ import { isViolationOf } from '../database/errors.ts'
 import { generatePassword, hashPassword } from './password.ts'
 import { allScopes } from './token.ts'
 
+/** A user who was created, with the password. */
 export interface NewUser {
   account: string
   /** The `account` claim of the user's tokens. */

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Scope } from '../contract/operation.ts'
 import { keptSecret } from '../lib/secret-file.ts'
 
+/** `iss` and `aud` of the tokens of users. */
 export const issuer = 'pricewell'
 export const audience = 'pricewell'
 const lifetime = '24h'
@@ -12,6 +13,7 @@ const lifetime = '24h'
 /** The scopes of users made by `account create`. */
 export const allScopes: Scope[] = ['read', 'plan', 'write', 'override', 'admin']
 
+/** What a token says of its user, and the hash of the password under which it is issued. */
 export interface LoggedIn {
   id: number
   account: number

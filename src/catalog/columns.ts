@@ -43,6 +43,7 @@ export interface Column {
   letter: string
 }
 
+/** A column as the database returns it. */
 export type StoredColumn = Omit<Column, 'allowed_values'> & { allowed_values: ColumnValue[] | null }
 
 /** The account's columns by kind, each kind in the order of its letters. */

@@ -14,6 +14,7 @@ export interface CompetitorSchema {
 
 type Lock = 'for update' | 'for key share'
 
+/** The account's schema; undefined if there is none yet. */
 export async function findCompetitorSchema(
   trx: Trx,
   account: number,
@@ -22,7 +23,7 @@ export async function findCompetitorSchema(
   return row && readSchema(row)
 }
 
-/** The account's schema, locked: loads hold it for key share, changes for update. */
+/** As `findCompetitorSchema`, locked: loads hold it for key share, changes for update. */
 export async function lockCompetitorSchema(
   trx: Trx,
   account: number,

@@ -7,6 +7,7 @@ import { withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { listName } from '../jobs/job-info.ts'
 
+/** A plan to insert. */
 export interface NewPlan {
   operation: Schemas['PlanOperation']
   /** The locked list; absent for promotions. */
@@ -72,8 +73,10 @@ export async function answerPlan(
   return new Answer(planOf(await findPlan(trx, account, id)), { location: planPath(id) })
 }
 
+/** The path of a plan, for `Location`. */
 export const planPath = (id: number) => `/api/v1/plans/${id}/`
 
+/** A plan with its current status and the name of its list. */
 export type StoredPlan = Selectable<Plans> & { price_list_name: string | null }
 
 /** Selects an account's plans with their current status. */

@@ -8,9 +8,9 @@ import { enqueueJob, retentionSeconds } from '../jobs/enqueue.ts'
 import { planQueue, retryDelaySeconds } from '../jobs/queue.ts'
 import { findPlan, lockDuePlan, planOf, planPath, type StoredPlan } from './queries.ts'
 
+/** How a plan is applied later: which rows are left out, and by whose call. */
 export interface PlannedApplication {
   skip?: ('stale' | 'violations')[] | undefined
-  /** Who applies it. */
   origin: Origin
 }
 
@@ -31,15 +31,15 @@ export async function schedulePlan(
   { account_id: account, id }: StoredPlan,
   { at, ...application }: PlannedApplication & { at: string },
 ): Promise<Answer<Schemas['Plan']>> {
-  // The user may be gone by then.
+  // The user may be deleted before the plan is applied.
   const origin = await withName(trx, account, application.origin)
   await setScheduled(trx, account, id, {
     at,
     application: { ...application, origin },
     hasJob: false,
   })
-  const slot: PlanSlot = { account, plan: id }
-  await boss.send(planQueue, slot, {
+  const queued: QueuedPlan = { account, plan: id }
+  await boss.send(planQueue, queued, {
     startAfter: new Date(at),
     retentionSeconds,
     db: fromKysely(trx),
@@ -47,7 +47,7 @@ export async function schedulePlan(
   return new Answer(planOf(await findPlan(trx, account, id)), { location: planPath(id) })
 }
 
-/** Enqueues a job that applies the plan; nobody else can from then on. Returns the job. */
+/** Enqueues a job, which alone can apply the plan from then on. Returns the job. */
 export async function enqueueApplication(
   trx: Trx,
   boss: PgBoss,
@@ -88,7 +88,7 @@ async function setScheduled(
 }
 
 /** What the queue holds until a plan is due. */
-interface PlanSlot {
+interface QueuedPlan {
   account: number
   plan: number
 }
@@ -104,8 +104,8 @@ export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
     burstWhenBatchFull: true,
     includeMetadata: true,
   } as const
-  await boss.work(planQueue, options, async (slots: JobWithMetadata<PlanSlot>[]) => {
-    const inOrder = slots.sort((a, b) => a.startAfter.getTime() - b.startAfter.getTime())
+  await boss.work(planQueue, options, async (plans: JobWithMetadata<QueuedPlan>[]) => {
+    const inOrder = plans.sort((a, b) => a.startAfter.getTime() - b.startAfter.getTime())
     const failures: unknown[] = []
     for (const { data } of inOrder)
       await inAccount(db, data.account, (trx) => startPlan(trx, boss, data)).catch((error) =>
@@ -116,7 +116,7 @@ export async function startSchedule(boss: PgBoss, db: Database): Promise<void> {
   })
 }
 
-async function startPlan(trx: Trx, boss: PgBoss, { account, plan: id }: PlanSlot): Promise<void> {
+async function startPlan(trx: Trx, boss: PgBoss, { account, plan: id }: QueuedPlan): Promise<void> {
   const plan = await lockDuePlan(trx, account, id)
   // It may have been discarded or postponed, or a worker may have got this far and then been killed.
   if (!plan) return

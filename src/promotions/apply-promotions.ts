@@ -23,7 +23,7 @@ export async function applyPromotions(
   skip: ReadonlySet<string>,
 ): Promise<AppliedPromotions> {
   const { account_id: account, id } = plan
-  // Those who change promotions wait here, so that none changes between this look and the write.
+  // Other requests that change promotions wait, so that none changes one between the check and the write.
   await lockAccount(trx, account)
   const stale = await findStale(trx, plan)
   if (stale.length > 0 && !skip.has('stale')) throw planStale(stale)

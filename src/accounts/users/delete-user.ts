@@ -2,9 +2,7 @@ import type { Handler } from '../../contract/operation.ts'
 import { lockAccount } from '../queries.ts'
 import { findScopes, requireOtherAdmin } from './queries.ts'
 
-/**
- * Deletes a user; API keys that the user created stay valid. Throws `last-admin` if nobody would be left to add users.
- */
+/** Deletes a user; API keys that the user created stay valid. Throws `last-admin` for the only user with `admin`. */
 export const deleteUser: Handler<'deleteUser'> = ({ account, params: { id }, inAccount }) =>
   inAccount(async (trx) => {
     await lockAccount(trx, account)

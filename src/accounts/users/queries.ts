@@ -5,8 +5,10 @@ import type { Database, Trx } from '../../database/pool.ts'
 import { inAccount } from '../../database/tenant-transaction.ts'
 import { passwordMark } from '../token.ts'
 
+/** The column `scopes`, typed. */
 export const scopesOfUser = sql<Schemas['Scope'][]>`scopes`.as('scopes')
 
+/** The `not-found` problem of a user. */
 export const noSuchUser = () => new Problem('not-found', 'There is no such user.')
 
 /** The scopes of a user. Throws `not-found`. */

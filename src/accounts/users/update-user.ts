@@ -4,7 +4,7 @@ import { faultsOfScopes, rejectMissingScopes } from '../given-scopes.ts'
 import { lockAccount } from '../queries.ts'
 import { findScopes, requireOtherAdmin, scopesOfUser } from './queries.ts'
 
-/** Replaces a user's scopes. Throws `last-admin` if nobody would be left who can do so. */
+/** Replaces a user's scopes. Throws `last-admin` if it takes `admin` from the only user who has it. */
 export const updateUser: Handler<'updateUser'> = async ({
   account,
   params: { id },

@@ -10,7 +10,7 @@ import { apply, lockPlanWithList } from './apply-plan.ts'
 interface AppliedPlan {
   plan_id: number
   skip?: ('stale' | 'violations')[]
-  /** Whether the plan was scheduled: then nobody waits for the response. */
+  /** Whether the plan was scheduled: then no client waits for the response. */
   is_scheduled?: boolean
 }
 
@@ -31,7 +31,7 @@ async function applyInJob(trx: Trx, job: JobRow): Promise<Outcome> {
   return { result: jobResult, revision }
 }
 
-/** Ends a refused plan as failed if it was scheduled: nobody waits to apply it in another way. */
+/** Ends a refused plan as failed if it was scheduled: no client waits to apply it in another way. */
 async function failScheduled(trx: Trx, job: JobRow, refusal: Problem): Promise<void> {
   const { account_id: account, origin } = job
   const { plan_id, is_scheduled } = callOf(job)

@@ -51,7 +51,7 @@ export async function applySync(application: Application): Promise<Applied> {
   const skipped =
     (await leaveStaleOut(application, await staleMoves(application))) +
     (await leaveViolatingOut(application))
-  const come = await addDraftRows(
+  const added = await addDraftRows(
     trx,
     list,
     await findIds(application, 'product_id', sql`plan.action = 'add'`),
@@ -63,7 +63,7 @@ export async function applySync(application: Application): Promise<Applied> {
   )
   const { rows } = await sql<{ result: NonNullable<Applied['result']> }>`
     select ${syncResult(list)} as result`.execute(trx)
-  const moved = await logMoves(trx, list, come)
+  const moved = await logMoves(trx, list, added)
   return { priced: 0, ...moved, skipped, result: rows[0]?.result ?? [] }
 }
 

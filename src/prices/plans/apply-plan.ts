@@ -22,7 +22,7 @@ import { applyAddedProducts, applyRemovedProducts, applyRevert, applySync } from
 import { applyPrices } from './apply-prices.ts'
 import type { RevertCall } from './plan-moves.ts'
 
-/** Who applies a plan, and what to leave out of it. */
+/** A call or job that applies a plan, and what it leaves out. */
 interface Call {
   skip?: ('stale' | 'violations')[] | undefined
   origin: Origin
