@@ -47,9 +47,9 @@ export async function applyPromotions(
   return { created: ids(created), updated: ids(updated), skipped: stale.length }
 }
 
-/** SQL of an array in a planned promotion, as the text of a PostgreSQL array. */
+/** SQL of a list in a planned promotion. */
 const arrayIn = (name: string) => sql`(
-  select array_agg(one)::text from jsonb_array_elements_text(r.after -> ${sql.lit(name)}) as one
+  select array_agg(one) from jsonb_array_elements_text(r.after -> ${sql.lit(name)}) as one
 )`
 
 /**

@@ -11,8 +11,8 @@ import { termNames } from './queries.ts'
 const coveringMax = 1000
 
 /**
- * Makes a promotions plan. `input` is a FROM item `input`: position and the promotion columns, lists and dimensions as
- * array texts. Throws `too-costly` if counting the covered rows takes too long.
+ * Makes a promotions plan. `input` is a FROM item `input`: position and the promotion columns. Throws `too-costly` if
+ * counting the covered rows takes too long.
  */
 export async function planPromotions(
   trx: Trx,
@@ -34,22 +34,14 @@ export async function planPromotions(
   return answerPlan(trx, account, planId, { summary, violations: [] })
 }
 
-/** SQL of a promotion as a JSON object, from the columns of `item`. `listOf` gives a list column as JSON. */
-function shownPromotion(
-  item: string,
-  listOf: (name: string) => RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const lists = ['price_lists', 'price_dimensions']
-  const fields = termNames.map((name) => {
-    const value = lists.includes(name) ? listOf(name) : sql.ref(`${item}.${name}`)
-    return sql`${sql.lit(name)}, ${value}`
-  })
+/** SQL of a promotion as a JSON object, from the columns of `item`. */
+function shownPromotion(item: string): RawBuilder<unknown> {
+  const fields = termNames.map((name) => sql`${sql.lit(name)}, ${sql.ref(`${item}.${name}`)}`)
   return sql`jsonb_strip_nulls(jsonb_build_object(${sql.join(fields)}))`
 }
 
 /** SQL of the stored promotion `p` as a JSON object; null if there is none. */
-export const storedPromotion = sql`
-  case when p.id is not null then ${shownPromotion('p', (name) => sql`to_jsonb(${sql.ref(`p.${name}`)})`)} end`
+export const storedPromotion = sql`case when p.id is not null then ${shownPromotion('p')} end`
 
 async function storePromotions(
   trx: Trx,
@@ -57,13 +49,9 @@ async function storePromotions(
   planId: number,
   input: RawBuilder<unknown>,
 ): Promise<void> {
-  const given = shownPromotion(
-    'input',
-    (name) => sql`to_jsonb(${sql.ref(`input.${name}`)}::text[])`,
-  )
   await sql`
     with planned as materialized (
-      select input.position, input.name, ${storedPromotion} as before, ${given} as after
+      select input.position, input.name, ${storedPromotion} as before, ${shownPromotion('input')} as after
       from ${input} left join promotions p on p.account_id = ${account} and p.name = input.name collate "C"
     ), stored as (
       insert into plan_rows as stored (account_id, plan_id, place, position, name, before, after, action, reason)

@@ -19,8 +19,11 @@ export const termNames = [
   ...(['name', 'kind', 'value', 'valid_from', 'valid_to'] as const),
   ...(['price_lists', 'product_filters', 'price_dimensions'] as const),
 ]
-const terms = sql.raw(termNames.join(', '))
-const termsOf = (table: string) => sql.raw(termNames.map((name) => `${table}.${name}`).join(', '))
+/** SQL of these columns. */
+export const terms = sql.raw(termNames.join(', '))
+/** SQL of these columns of a table. */
+export const termsOf = (table: string) =>
+  sql.raw(termNames.map((name) => `${table}.${name}`).join(', '))
 
 /**
  * Keeps the current version of the promotions that match `which`, before they are replaced or deleted. Transactions

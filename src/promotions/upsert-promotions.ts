@@ -18,7 +18,14 @@ import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
 import { planPromotions } from './plan-promotions.ts'
-import { findListNames, forgetUnchanged, keepPromotions } from './queries.ts'
+import {
+  findListNames,
+  forgetUnchanged,
+  keepPromotions,
+  termNames,
+  terms,
+  termsOf,
+} from './queries.ts'
 
 type Input = Schemas['PromotionInput']
 
@@ -113,7 +120,7 @@ async function findUnknownLists(trx: Trx, account: number): Promise<StagedFaults
     select position, line, place, named.list, count(*) over () as total
     from (
       select position, line, place, list
-      from pg_temp.feed, unnest(price_lists::text[]) with ordinality as named (list, place)
+      from pg_temp.feed, unnest(price_lists) with ordinality as named (list, place)
     ) as named
     left join (select name from price_lists where account_id = ${account}) as l
       on l.name = named.list collate "C"
@@ -195,20 +202,10 @@ export function upsertFrom(
   at: RawBuilder<Date>,
 ): RawBuilder<unknown> {
   return sql`
-    insert into promotions as present
-      (account_id, name, kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions, changed_at)
-    ${input.rows((column) => [
-      sql`${account}`,
-      ...['name', 'kind', 'value', 'valid_from', 'valid_to'].map(column),
-      sql`${column('price_lists')}::text[]`,
-      column('product_filters'),
-      sql`${column('price_dimensions')}::text[]`,
-      at,
-    ])}
+    insert into promotions as present (account_id, ${terms}, changed_at)
+    ${input.rows((column) => [sql`${account}`, ...termNames.map(column), at])}
     on conflict (account_id, name) do update set
-      (kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions, changed_at) =
-      (excluded.kind, excluded.value, excluded.valid_from, excluded.valid_to, excluded.price_lists,
-        excluded.product_filters, excluded.price_dimensions, excluded.changed_at)
+      (${terms}, changed_at) = (${termsOf('excluded')}, excluded.changed_at)
     returning name, id, xmax = 0 as created`
 }
 
@@ -220,13 +217,13 @@ const promotionColumns: InputColumn<Input>[] = [
   { name: 'value', type: 'numeric', value: ({ value }) => value },
   { name: 'valid_from', type: 'date', value: ({ valid_from }) => valid_from },
   { name: 'valid_to', type: 'date', value: ({ valid_to }) => valid_to },
-  { name: 'price_lists', type: 'text', value: ({ price_lists }) => names(price_lists) },
+  { name: 'price_lists', type: 'text[]', value: ({ price_lists }) => names(price_lists) },
   {
     name: 'product_filters',
     type: 'jsonb',
     value: (row) => JSON.stringify(filtersOf(row)) ?? null,
   },
-  { name: 'price_dimensions', type: 'text', value: (row) => names(row.price_dimensions) },
+  { name: 'price_dimensions', type: 'text[]', value: (row) => names(row.price_dimensions) },
 ]
 
 const positionedColumns: InputColumn<Positioned<Input>>[] = [
