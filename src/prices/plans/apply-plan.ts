@@ -133,7 +133,7 @@ async function applyToList(
   await noteApplied(trx, plan, { revision: revision === list.version ? null : revision, skipped })
   const done = result ?? { revision, priced, added, removed, skipped }
   const headers = { ...revisionHeader(revision), 'skipped-rows': String(skipped) }
-  const jobResult = applied.jobResult ?? (Array.isArray(done) ? done : { ...done, skipped })
+  const jobResult = applied.jobResult ?? { ...done, skipped }
   return { answer: new Answer(done, headers), jobResult, revision }
 }
 
