@@ -34,8 +34,12 @@ type Cell = string | number | boolean | null | undefined
 /** A row of a table: its cells by column. */
 export type TableRow = Record<string, Cell>
 
-/** Formats rows as text columns under their keys: numbers right-aligned, empty columns left out. */
-export function table(rows: TableRow[]): string {
+/**
+ * Formats rows as text columns under their keys: numbers right-aligned, empty columns left out. Returns `none` if there
+ * are no rows.
+ */
+export function table(rows: TableRow[], none = ''): string {
+  if (rows.length === 0) return none
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
     rows.some((row) => text(row[name]) !== ''),
   )

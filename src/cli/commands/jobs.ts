@@ -28,7 +28,7 @@ export function addJobs(program: Program): void {
         accepted: created_at,
         ended: job.finished_at,
       }))
-      answer(options, jobs, rows.length > 0 ? table(rows) : 'There are no jobs.')
+      answer(options, jobs, table(rows, 'There are no jobs.'))
     })
 }
 

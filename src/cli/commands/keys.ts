@@ -17,7 +17,7 @@ export function addKeys(program: Program): void {
       const query = { limit: 1000 }
       const { data } = await openClient(options).GET('/api/v1/api_keys/', { params: { query } })
       const { results } = data
-      answer(options, results, results.length > 0 ? table(results.map(row)) : 'There are no keys.')
+      answer(options, results, table(results.map(row), 'There are no keys.'))
     })
   keys
     .command('create')

@@ -26,8 +26,7 @@ export function addLists(program: Program): void {
       const none = search
         ? `No price list has "${search}" in its name.`
         : 'There are no price lists.'
-      const text = results.length > 0 ? table(results.map(listed)) : none
-      answer(options, results, text + more)
+      answer(options, results, table(results.map(listed), none) + more)
     })
 }
 

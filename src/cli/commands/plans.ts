@@ -34,7 +34,7 @@ export function addPlans(program: Program): void {
         ...(list !== undefined && { price_list_id: await findList(client, list) }),
       })
       const none = status || list ? 'There are no such plans.' : 'There are no plans.'
-      answer(options, plans, plans.length > 0 ? table(plans.map(listed)) : none)
+      answer(options, plans, table(plans.map(listed), none))
     })
 }
 
@@ -110,10 +110,9 @@ Examples:
 }
 
 function rowsText({ count, results }: Schemas['PlanRowPage']): string {
-  if (results.length === 0) return 'No row of the plan matches.'
   const left = count - results.length
   const more = left > 0 ? `\nand ${number(left)} more` : ''
-  return table(results.map(planned)) + more
+  return table(results.map(planned), 'No row of the plan matches.') + more
 }
 
 function planned({ violations = [], before, after, inputs, ...row }: Schemas['PlanRow']): TableRow {

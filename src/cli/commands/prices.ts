@@ -36,8 +36,7 @@ export function addPrices(program: Program): void {
           ...(options.requireValid && { require_valid: true }),
         },
       })
-      const shown = data.length > 0 ? table(data.map(columns)) : 'No row of the list matches.'
-      answer(options, data, shown)
+      answer(options, data, table(data.map(columns), noRow))
     })
 }
 
@@ -61,7 +60,7 @@ export function addHistory(program: Program): void {
       const entries = data.flatMap(({ history, ...key }) =>
         history.map((entry) => historyRow(key, entry)),
       )
-      answer(options, data, entries.length > 0 ? table(entries) : 'No row of the list matches.')
+      answer(options, data, table(entries, noRow))
     })
 }
 
@@ -76,6 +75,8 @@ function productCommand(program: Program, name: string, description: string) {
     .option('--dimension <name>', 'only this price dimension; all of the list when left out')
     .option('--date <day>', 'the day to read in a calendar list; today when left out')
 }
+
+const noRow = 'No row of the list matches.'
 
 /** More have too long a history for one answer. */
 const productsMax = 1000

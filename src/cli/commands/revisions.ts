@@ -26,9 +26,7 @@ export function addLog(program: Program): void {
       const { data } = await client.GET('/api/v1/price_list/{id}/revisions/', { params })
       // Newest last, at the bottom of the terminal.
       const revisions = data.results.toReversed()
-      const text =
-        revisions.length > 0 ? table(revisions.map(logged)) : 'The list has no revisions.'
-      answer(options, revisions, text)
+      answer(options, revisions, table(revisions.map(logged), 'The list has no revisions.'))
     })
 }
 
