@@ -12,29 +12,33 @@ CREATE OR REPLACE FUNCTION public.analyze_loaded(name text, place text, value bi
  SET client_min_messages TO 'error'
 AS $function$
       declare
+        account text := format('account_id = %L', current_setting('app.account'));
+        owner text := format('%I = %L', place, value);
         pages bigint;
         known_pages bigint;
+        enough bigint;
         condition text;
         plan jsonb;
+        present bigint;
         is_known boolean := true;
       begin
         if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
             'sales', 'competitor_prices', 'agreements') then
           raise 'not a table of loads: %', name;
         end if;
-        select pg_relation_size(oid) / 8192, relpages into pages, known_pages
+        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, enough
           from pg_class where oid = format('public.%I', name)::regclass;
         if pages <= 64 then return; end if;
         if pages < 64 + known_pages * 1.5 then
-          if row_count < 2000 then return; end if;
-          foreach condition in array array[
-            format('%I = %L', place, value),
-            format('account_id = %L', current_setting('app.account'))
-          ] loop
+          foreach condition in array array[owner, account] loop
             execute format('explain (format json) select from public.%I where %s', name, condition) into plan;
-            is_known := is_known and (plan #>> '{0,Plan,Plan Rows}')::bigint >= row_count / 2;
+            is_known := is_known and (plan #>> '{0,Plan,Plan Rows}')::bigint
+              >= case when row_count < 2000 then 10 else row_count / 2 end;
           end loop;
           if is_known then return; end if;
+          execute format('select count(*) from (select from public.%I where %s and %s limit %s) as present',
+            name, account, owner, enough) into present;
+          if present < enough then return; end if;
         end if;
         if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
           execute format('analyze (skip_locked) public.%I', name);

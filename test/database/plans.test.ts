@@ -432,7 +432,6 @@ t.test('a list that the statistics do not know yet is read in one walk', async (
   }
 })
 
-/** Loads 2,500 rows of each kind. */
 const loads: [table: string, path: string, row: (index: number) => object][] = [
   [
     'sales',
@@ -457,25 +456,37 @@ const loads: [table: string, path: string, row: (index: number) => object][] = [
   ],
 ]
 
+const [json, ndjson] = ['application/json', 'application/x-ndjson']
+/** A large call of each format, and small ones. */
+const calledWith: [type: string, rowsOfCalls: number[]][] = [
+  [json, [2500]],
+  [ndjson, [2500]],
+  [json, [400, 400]],
+]
+
 for (const [table, path, row] of loads)
-  for (const type of ['application/json', 'application/x-ndjson'])
-    t.test(`the planner knows the ${table} that an account loads as ${type}`, async (t) => {
-      const other = await service.newAccount(t)
-      const schema = { attributes_config: ['code'] }
-      await other.post('/api/v1/competitor_prices/schema/create_schema/', schema)
-      await select(service.url, `analyze ${table}`)
-      const rows = Array.from({ length: 2500 }, (_, index) => row(index))
-      const body =
-        type === 'application/json' ? rows : rows.map((one) => `${JSON.stringify(one)}\n`).join('')
-      const answer = await other.send('POST', path, body, { 'content-type': type })
-      t.ok(answer.status < 300, JSON.stringify(answer.body).slice(0, 300))
-      const [found] = await select(
-        service.url,
-        `select ${other.id} = any(most_common_vals::text::bigint[]) as is_known
+  for (const [type, rowsOfCalls] of calledWith)
+    t.test(
+      `the planner knows the ${table} of calls with ${rowsOfCalls} rows as ${type}`,
+      async (t) => {
+        const other = await service.newAccount(t)
+        const schema = { attributes_config: ['code'] }
+        await other.post('/api/v1/competitor_prices/schema/create_schema/', schema)
+        await select(service.url, `analyze ${table}`)
+        for (const [call, length] of rowsOfCalls.entries()) {
+          const rows = Array.from({ length }, (_, index) => row(call * length + index))
+          const body = type === json ? rows : rows.map((one) => `${JSON.stringify(one)}\n`).join('')
+          const answer = await other.send('POST', path, body, { 'content-type': type })
+          t.ok(answer.status < 300, JSON.stringify(answer.body).slice(0, 300))
+        }
+        const [found] = await select(
+          service.url,
+          `select ${other.id} = any(most_common_vals::text::bigint[]) as is_known
          from pg_stats where tablename = '${table}' and attname = 'account_id'`,
-      )
-      t.strictSame(found, { is_known: true })
-    })
+        )
+        t.strictSame(found, { is_known: true })
+      },
+    )
 
 const largeList = { name: 'large', valid_from: '2026-01-01', valid_to: '2026-12-31' }
 

@@ -1,0 +1,48 @@
+import { type Kysely, sql } from 'kysely'
+
+/**
+ * Small loads count as well: the planner that expects next to no rows of an owner compares each row with all of them,
+ * and an account that sends 1,000 rows a call is not analyzed until a tenth of the table has changed. An owner of fewer
+ * rows than `enough` is likely to be missed by the sample of 9,000 rows, so it is not worth one.
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create or replace function analyze_loaded(name text, place text, value bigint, row_count bigint) returns void
+      language plpgsql security definer
+      set search_path = pg_catalog, pg_temp set default_statistics_target = 30 set client_min_messages = error
+      as $$
+      declare
+        account text := format('account_id = %L', current_setting('app.account'));
+        owner text := format('%I = %L', place, value);
+        pages bigint;
+        known_pages bigint;
+        enough bigint;
+        condition text;
+        plan jsonb;
+        present bigint;
+        is_known boolean := true;
+      begin
+        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
+            'sales', 'competitor_prices', 'agreements') then
+          raise 'not a table of loads: %', name;
+        end if;
+        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, enough
+          from pg_class where oid = format('public.%I', name)::regclass;
+        if pages <= 64 then return; end if;
+        if pages < 64 + known_pages * 1.5 then
+          foreach condition in array array[owner, account] loop
+            execute format('explain (format json) select from public.%I where %s', name, condition) into plan;
+            is_known := is_known and (plan #>> '{0,Plan,Plan Rows}')::bigint
+              >= case when row_count < 2000 then 10 else row_count / 2 end;
+          end loop;
+          if is_known then return; end if;
+          execute format('select count(*) from (select from public.%I where %s and %s limit %s) as present',
+            name, account, owner, enough) into present;
+          if present < enough then return; end if;
+        end if;
+        if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
+          execute format('analyze (skip_locked) public.%I', name);
+        end if;
+      end $$;
+  `.execute(db)
+}
