@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { databaseUrl } from '../src/database/server.ts'
 import { createTemplate, template } from './helpers/database.ts'
@@ -66,6 +66,10 @@ function groupedFiles(): string[] {
   const files = globSync('test/**/*.test.ts', { exclude: ['test/browser'] }).sort()
   const isAlone = (file: string) =>
     dirname(file) === 'test' || file.split('/').some((part) => ownProcess.includes(part))
+  // tap writes the results of files outside of the clone beside it, or above it.
+  mkdirSync('.tap', { recursive: true })
+  const groupsDir = mkdtempSync('.tap/groups-')
+  command.teardown(() => rmSync(groupsDir, { recursive: true }))
   const folders = Map.groupBy(
     files.filter((file) => !isAlone(file)),
     dirname,
@@ -74,6 +78,7 @@ function groupedFiles(): string[] {
     const count = Math.ceil(files.length / filesPerProcess)
     return Array.from({ length: count }, (_, number) =>
       writeGroup(
+        groupsDir,
         `${folder}-${number + 1}`,
         files.filter((_, index) => index % count === number),
       ),
@@ -82,8 +87,8 @@ function groupedFiles(): string[] {
   return [...groups, ...files.filter(isAlone)]
 }
 
-function writeGroup(name: string, files: string[]): string {
-  const group = join(dir, `${name.replaceAll('/', '-')}.test.ts`)
+function writeGroup(groupsDir: string, name: string, files: string[]): string {
+  const group = join(groupsDir, `${name.replaceAll('/', '-')}.test.ts`)
   const helper = join(import.meta.dirname, 'helpers/one-process.ts')
   const paths = JSON.stringify(files.map((file) => join(process.cwd(), file)))
   writeFileSync(
