@@ -16,7 +16,7 @@ AS $function$
         owner text := format('%I = %L', place, value);
         pages bigint;
         known_pages bigint;
-        enough bigint;
+        sampled_min bigint;
         condition text;
         plan jsonb;
         present bigint;
@@ -26,7 +26,7 @@ AS $function$
             'sales', 'competitor_prices', 'agreements') then
           raise 'not a table of loads: %', name;
         end if;
-        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, enough
+        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, sampled_min
           from pg_class where oid = format('public.%I', name)::regclass;
         if pages <= 64 then return; end if;
         if pages < 64 + known_pages * 1.5 then
@@ -37,8 +37,8 @@ AS $function$
           end loop;
           if is_known then return; end if;
           execute format('select count(*) from (select from public.%I where %s and %s limit %s) as present',
-            name, account, owner, enough) into present;
-          if present < enough then return; end if;
+            name, account, owner, sampled_min) into present;
+          if present < sampled_min then return; end if;
         end if;
         if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
           execute format('analyze (skip_locked) public.%I', name);

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Small loads count as well: the planner that expects next to no rows of an owner compares each row with all of them,
- * and an account that sends 1,000 rows a call is not analyzed until a tenth of the table has changed. An owner of fewer
- * rows than `enough` is likely to be missed by the sample of 9,000 rows, so it is not worth one.
+ * Small loads count as well: where the planner expects next to no rows of an owner, it compares each row with all of
+ * them, and autovacuum waits until a tenth of the table has changed. A sample of 9,000 rows is likely to miss an owner of
+ * fewer rows than `sampled_min`.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
@@ -16,7 +16,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         owner text := format('%I = %L', place, value);
         pages bigint;
         known_pages bigint;
-        enough bigint;
+        sampled_min bigint;
         condition text;
         plan jsonb;
         present bigint;
@@ -26,7 +26,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
             'sales', 'competitor_prices', 'agreements') then
           raise 'not a table of loads: %', name;
         end if;
-        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, enough
+        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, sampled_min
           from pg_class where oid = format('public.%I', name)::regclass;
         if pages <= 64 then return; end if;
         if pages < 64 + known_pages * 1.5 then
@@ -37,8 +37,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           end loop;
           if is_known then return; end if;
           execute format('select count(*) from (select from public.%I where %s and %s limit %s) as present',
-            name, account, owner, enough) into present;
-          if present < enough then return; end if;
+            name, account, owner, sampled_min) into present;
+          if present < sampled_min then return; end if;
         end if;
         if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
           execute format('analyze (skip_locked) public.%I', name);
