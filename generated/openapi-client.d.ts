@@ -4779,10 +4779,7 @@ export interface operations {
                  * @example retail
                  */
                 name_contains?: components["schemas"]["Text"];
-                /**
-                 * @description `row_count` adds each list's number of published rows. Counting takes about a tenth of a second per million
-                 *     rows.
-                 */
+                /** @description `row_count` adds each list's number of published rows. */
                 include?: "row_count";
                 /** @description Only lists whose prices or rows changed after this moment (addition). */
                 changed_after?: string;

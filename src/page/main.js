@@ -37,6 +37,7 @@ byId('skip').addEventListener('click', (event) => {
   main.focus()
 })
 await session.join()
+addEventListener('session-joined', () => show())
 show()
 
 /** @param {string} [notice] */

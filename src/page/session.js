@@ -24,9 +24,11 @@ export const session = {
   /** Requests the token from other tabs, and waits a moment for it. */
   async join() {
     if (session.token !== '') return
-    const answered = new Promise((resolve) => tabs.addEventListener('message', resolve))
     tabs.postMessage({ wanted: true })
-    await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, answerMs))])
+    await new Promise((resolve) => {
+      addEventListener('session-joined', resolve, { once: true })
+      setTimeout(resolve, answerMs)
+    })
   },
   /** Whether the token claims this scope; the service decides. @param {string} scope */
   allows(scope) {
@@ -51,7 +53,10 @@ function claimsOf(token) {
 
 tabs.addEventListener('message', ({ data: { wanted, token, ended } }) => {
   if (wanted && session.token !== '') tabs.postMessage({ token: session.token })
-  if (token && session.token === '') session.start(token)
+  if (token && session.token === '') {
+    session.start(token)
+    dispatchEvent(new Event('session-joined'))
+  }
   if (ended && ended === session.token) {
     sessionStorage.removeItem(key)
     dispatchEvent(new Event('session-ended'))

@@ -83,6 +83,44 @@ t.test('only competitor prices with the attributes of the product are compared',
   }
 })
 
+t.test(
+  'in a dated schema, only competitor prices of the day of the row are compared',
+  async (t) => {
+    const shop = await aShopOf(t, service, {}, [{ code: 'A1' }])
+    await aList(shop, { name: 'Rental', is_calendar: true })
+    await aList(shop, { name: 'Retail' })
+    for (const list of ['Rental', 'Retail']) await addProducts(shop, list, [{ code: 'A1' }])
+    const path = '/api/v1/competitor_prices'
+    await shop.post(`${path}/schema/create_schema/`, {
+      attributes_config: ['code'],
+      is_dated: true,
+    })
+    const entry = (competitor_name: string, competitor_price: number, departure_date?: string) => ({
+      ...{ code: 'A1', competitor_name, competitor_price },
+      ...(departure_date && { departure_date }),
+    })
+    await shop.post(`${path}/bulk_create_or_update/`, [
+      entry('Summer', 200, '2026-07-14'),
+      entry('Winter', 50, '2026-12-01'),
+      entry('Always', 70),
+    ])
+    for (const [name, date, shown] of [
+      ['Rental', '2026-07-14', 'Summer 200.00'],
+      ['Retail', undefined, 'Always 70.00'],
+    ] as const) {
+      const day = date ? `&date=${date}` : ''
+      const path = `/#/prices?code=A1&list=${name}${day}`
+      const page = await openPage(t, browser, { url, token: shop.token, path })
+      await page.getByText(shown).waitFor()
+      t.strictSame(await page.locator('.cards li').allInnerTexts(), [shown])
+      const payload = [{ code: 'A1', ...(date && { date }) }]
+      const body = { price_list_name: name, include: ['competition'], payload }
+      const [row] = (await shop.post('/api/v1/prices/get_prices/', body)).body
+      t.equal(row.competition.count, 1, 'as the service counts')
+    }
+  },
+)
+
 t.test('competitor prices that are too many to be compared are counted', async (t) => {
   const { token } = await aShopWithCompetitors(t, 10_001)
   const page = await openPage(t, browser, { url, token, path: '/#/prices?code=A1' })

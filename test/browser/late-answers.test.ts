@@ -1,39 +1,14 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openPage, startPages } from '../helpers/browser.ts'
+import { aLateAnswer, openPage, startPages } from '../helpers/browser.ts'
 import { aBigJob } from '../helpers/jobs.ts'
-import { addProducts, aList, aShopOf } from '../helpers/shop.ts'
+import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 /** Without a worker, jobs wait. */
 const { service, url, browser } = await startPages(t, { ROLE: 'api' })
 const shop = await aShopOf(t, service, {}, [{ code: 'A1' }, { code: 'AB' }])
 await aList(shop, { name: 'Retail' })
 await addProducts(shop, 'Retail', [{ code: 'A1' }])
-
-/** Holds back the answer to the next request of this kind; `arrive` delivers it and waits until the page has it. */
-async function aLateAnswer(page: Page, path: RegExp) {
-  const held = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  await page.route(
-    path,
-    async (route) => {
-      const response = await route.fetch()
-      held.resolve()
-      await released.promise
-      await route.fulfill({ response }).catch(() => undefined)
-    },
-    { times: 1 },
-  )
-  const arrive = async () => {
-    const arrived = page.waitForEvent('requestfinished', (request) => path.test(request.url()))
-    released.resolve()
-    await arrived
-    await page.evaluate(
-      'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))',
-    )
-  }
-  return { held: held.promise, arrive }
-}
 
 const suggestions = (page: Page) =>
   page
@@ -105,4 +80,24 @@ t.test('old prices are dimmed while those of another list load', async (t) => {
   t.equal(await page.evaluate(opacityOfOld), '0.5')
   await late.arrive()
   await page.getByRole('link', { name: 'Trade' }).waitFor()
+})
+
+t.test('the past of a day that was left does not replace that of the next', async (t) => {
+  const rental = await aList(shop, { name: 'Rental', is_calendar: true })
+  await addProducts(shop, 'Rental', [{ code: 'A1' }])
+  const set = (date: string, price: number) =>
+    setPrices(shop, 'Rental', [{ code: 'A1', date, price }])
+  await set('2026-03-01', 31)
+  await set('2026-03-02', 32)
+  const path = `/#/prices?code=A1&list=${rental.id}&date=2026-03-01`
+  const page = await openPage(t, browser, { url, token: shop.token })
+  const late = await aLateAnswer(page, /get_price_history/)
+  await page.goto(url + path)
+  await late.held
+  await page.getByRole('slider').press('ArrowRight')
+  const past = page.locator('section', { hasText: 'Over time' })
+  await past.getByText('32.00').first().waitFor()
+  await late.arrive()
+  t.match(await past.innerText(), '32.00')
+  t.notMatch(await past.innerText(), '31.00')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openPage, startPages } from '../helpers/browser.ts'
+import { aLateAnswer, openPage, startPages } from '../helpers/browser.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 
@@ -132,6 +132,34 @@ t.test('a search finds rows on all pages, and says if there is none', async (t) 
   await page.getByRole('heading', { name: 'Price lists' }).waitFor()
 })
 
+t.test('a search is kept by a heading that is clicked while it runs', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}`)
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+  const late = await aLateAnswer(page, /rows\?.*contains=p00/)
+  await page.getByLabel('Search').fill('p00')
+  await late.held
+  await page.getByRole('button', { name: 'Product' }).click()
+  await page.getByRole('heading', { name: '20 rows' }).waitFor()
+  t.match(page.url(), /contains=p00&order=code$/)
+})
+
+t.test('a field keeps the focus when a search ends, and stays when one fails', async (t) => {
+  const page = await open(t, `/#/lists/${list.id}`)
+  await page.getByRole('heading', { name: '60 rows' }).waitFor()
+  const late = await aLateAnswer(page, /rows\?.*contains=p00/)
+  await page.getByLabel('Search').fill('p00')
+  await late.held
+  await page.getByLabel('As of').focus()
+  await late.arrive()
+  await page.getByRole('heading', { name: '20 rows' }).waitFor()
+  t.equal(await page.evaluate('document.activeElement.name'), 'as_of')
+  await page.route('**/rows?*', (route) => route.abort(), { times: 1 })
+  await page.getByLabel('Search').fill('p001')
+  await page.getByText('The service cannot be reached.').waitFor()
+  await page.getByLabel('Search').fill('p002')
+  await page.getByRole('heading', { name: '2 rows' }).waitFor()
+})
+
 t.test('an order that so many rows do not allow is left out', async (t) => {
   const page = await open(t, `/#/lists/${list.id}`)
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
@@ -155,13 +183,14 @@ t.test('a past day has no order by margin, and a day too early can be changed', 
   await page.locator('th[aria-sort]').waitFor()
   const today = new Date().toISOString().slice(0, 10)
   await page.goto(`${url}/#/lists/${list.id}?order=margin&price_dimension=retail&as_of=2026-01-01`)
-  await page.getByRole('heading', { name: 'No rows' }).waitFor()
+  const refusal = page.getByText('was not published at that moment')
+  await refusal.waitFor()
   const day = page.getByLabel('As of')
   t.equal(await day.inputValue(), '2026-01-01')
   await page.route('**/rows?*', (route) => route.abort(), { times: 1 })
   await day.fill('2026-01-02')
   await page.getByRole('button', { name: 'Try again' }).click()
-  await page.getByRole('heading', { name: 'No rows' }).waitFor()
+  await refusal.waitFor()
   await day.fill(today)
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
 })

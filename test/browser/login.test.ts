@@ -72,6 +72,21 @@ t.test(
   },
 )
 
+t.test('a new tab whose token comes late is logged in then', async (t) => {
+  const { token } = await service.newAccount(t)
+  const page = await openPage(t, browser, { url, token })
+  await page.getByRole('heading', { name: 'Price lists' }).waitFor()
+  const other = await page.context().newPage()
+  await other.addInitScript(`
+    const add = BroadcastChannel.prototype.addEventListener
+    BroadcastChannel.prototype.addEventListener = function (type, listener) {
+      add.call(this, type, (event) => setTimeout(listener, 1000, event))
+    }`)
+  await other.goto(`${url}/#/jobs`)
+  await other.getByLabel('E-mail').waitFor()
+  await other.getByRole('heading', { name: 'Jobs' }).waitFor()
+})
+
 t.test('who signs out is asked to log in', async (t) => {
   const { token } = await service.newAccount(t)
   const page = await openPage(t, browser, { url, token })

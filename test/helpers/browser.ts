@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs'
 import axe from 'axe-core'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Request,
+} from 'playwright-core'
 import type { Test } from 'tap'
 import { startTestService } from './service.ts'
 
@@ -71,6 +77,36 @@ export async function openPage(
     )
   await page.goto(url + path)
   return page
+}
+
+/**
+ * Holds back the answer to the next request of this kind; `arrive` delivers it and waits until the page has it, or has
+ * given up the request before.
+ */
+export async function aLateAnswer(page: Page, path: RegExp) {
+  const held = Promise.withResolvers<Request>()
+  const released = Promise.withResolvers<void>()
+  await page.route(
+    path,
+    async (route) => {
+      const response = await route.fetch()
+      held.resolve(route.request())
+      await released.promise
+      await route.fulfill({ response }).catch(() => undefined)
+    },
+    { times: 1 },
+  )
+  const arrive = async () => {
+    const arrived = page
+      .waitForEvent('requestfinished', (request) => path.test(request.url()))
+      .catch(() => undefined)
+    released.resolve()
+    if ((await held.promise).failure() === null) await arrived
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))',
+    )
+  }
+  return { held: held.promise, arrive }
 }
 
 /** Fails the test for each violation of WCAG 2.2 AA on the page. */

@@ -1,10 +1,10 @@
-import { getPage } from '../api.js'
+import { get, getPage } from '../api.js'
 import { el, name } from '../dom.js'
 import * as format from '../format.js'
 
 /** @typedef {import('../api.js').Schemas['CompetitorPrice']} CompetitorPrice */
 /**
- * The competitor prices of a row with its attributes, cheapest first, old ones last; how many were compared for all
+ * The competitor prices of a row with its attributes and day, cheapest first, old ones last; how many were compared for all
  * rows, and how many exist.
  *
  * @typedef {{ about: (row: Record<string, unknown>) => CompetitorPrice[], compared: number,
@@ -35,6 +35,8 @@ const ownFields = [
  */
 export async function competitorsOf(code, signal) {
   const { entries, count } = await readEntries(code, signal)
+  const { is_dated } =
+    count > 0 ? await get('/api/v1/competitor_prices/schema/', {}, signal) : { is_dated: false }
   const sorted = entries.sort(
     (a, b) => Number(isOld(a)) - Number(isOld(b)) || a.competitor_price - b.competitor_price,
   )
@@ -43,6 +45,7 @@ export async function competitorsOf(code, signal) {
     /** @type {CompetitorPrice} */ entry,
     /** @type {Record<string, unknown>} */ row,
   ) =>
+    (!is_dated || (entry.departure_date ?? undefined) === row.date) &&
     Object.entries(entry).every(
       ([column, value]) =>
         ownFields.includes(column) || (Object.hasOwn(row, column) && String(row[column]) === value),
@@ -123,13 +126,13 @@ export function competitorCell(entries, ours) {
  * @param {number} ours
  */
 function itemOf(entry, ours) {
-  const { competitor_name, competitor_price, departure_date, latest_update } = entry
+  const { competitor_name, competitor_price, latest_update } = entry
   const tone = competitor_price < ours ? 'cheaper' : 'dearer'
   return el(
     'li',
     { title: `recorded ${format.moment(latest_update)}` },
     name(competitor_name),
-    departure_date ? ` ${format.day(departure_date)} ` : ' ',
+    ' ',
     el('span', { class: 'value' }, format.price(competitor_price)),
     ' ',
     isOld(entry)

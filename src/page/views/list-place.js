@@ -13,9 +13,9 @@ import { href } from '../routes.js'
  */
 
 /**
- * The list on display; `show` moves to another place in it and focuses an element there. `search` is its search field.
+ * The list on display; `title` says how many rows it has, and `show` moves to another place in it.
  *
- * @typedef {{ list: PriceList, show: (place: Place, focused: string) => void, search: HTMLElement }} Shown
+ * @typedef {{ list: PriceList, title: HTMLElement, show: (change: Partial<Place>) => void }} Shown
  */
 
 /**
@@ -31,7 +31,7 @@ export function placeOf(list, { page, date, asOf, contains, order, dimension }) 
 }
 
 /**
- * A search field for part of a code or text. It stays while rows are shown again, with what is typed meanwhile.
+ * A search field for part of a code or text.
  *
  * @param {(contains: string) => void} onSearch
  * @param {string} contains
@@ -51,30 +51,23 @@ export function searchField(onSearch, contains) {
 /**
  * A field for the day to show of a calendar list.
  *
- * @param {Shown} shown
- * @param {Place} place
+ * @param {PriceList} list
+ * @param {string | undefined} date
+ * @param {(date: string) => void} onDay
  */
-export function dayField({ list, show }, place) {
-  const { valid_from: min } = list
+export function dayField({ valid_from: min }, date, onDay) {
   const range = { min, max: format.daysFrom(min, 365).at(-1), required: true }
-  const attributes = { name: 'date', value: place.date ?? min, ...range }
-  const onDay = (/** @type {string} */ date) =>
-    show({ ...place, page: 1, date }, 'input[name=date]')
-  return dateField('Day', attributes, onDay).element
+  return dateField('Day', { name: 'date', value: date ?? min, ...range }, onDay).element
 }
 
 /**
  * A field for a past day, shown as of its end; today and an empty field mean now.
  *
- * @param {Shown} shown
- * @param {Place} place
+ * @param {string | undefined} asOf
+ * @param {(asOf: string | undefined) => void} onDay
  */
-export function asOfField({ show }, place) {
+export function asOfField(asOf, onDay) {
   const range = { min: '2000-01-01', max: format.today() }
-  const attributes = { name: 'as_of', value: place.asOf ?? '', ...range }
-  const onDay = (/** @type {string} */ day) => {
-    const asOf = format.endOf(day) && day
-    show({ ...place, page: 1, asOf }, 'input[name=as_of]')
-  }
-  return dateField('As of (UTC)', attributes, onDay).element
+  const attributes = { name: 'as_of', value: asOf ?? '', ...range }
+  return dateField('As of (UTC)', attributes, (day) => onDay(format.endOf(day) && day)).element
 }

@@ -2,9 +2,9 @@ import { Failure, get } from '../api.js'
 import { announce, el, name, names } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, failed } from '../states.js'
+import { empty } from '../states.js'
 import { pager, table } from '../table.js'
-import { asOfField, dayField, placeOf } from './list-place.js'
+import { placeOf } from './list-place.js'
 import { unpricedOf } from './unpriced.js'
 
 /** @typedef {import('../api.js').Schemas['PriceList']} PriceList */
@@ -21,9 +21,6 @@ const orderedPages = 201
 /** The service looks up margins, and prices of a day or of the past, for at most this many rows. */
 const lookedUpMax = 100_000
 
-/** The refusals of a past day: another day may have rows. @type {Set<string | undefined>} */
-const isOfDay = new Set(['price-list-not-published', 'history-not-kept'])
-
 /**
  * One page of a list's rows, or the last page if there are fewer; for one day of a calendar list, and as of the end of
  * a past day.
@@ -33,7 +30,7 @@ const isOfDay = new Set(['price-list-not-published', 'history-not-kept'])
  * @param {AbortSignal} signal
  */
 export async function rowsOf(shown, place, signal) {
-  const { list } = shown
+  const { list, title } = shown
   const { page, date, asOf, contains, order, dimension } = place
   // Margins have no history.
   if (asOf !== undefined && order.endsWith('margin'))
@@ -51,7 +48,7 @@ export async function rowsOf(shown, place, signal) {
   const read = get(path, query, signal).catch((error) => {
     // The order was chosen while a search left fewer rows.
     if (error instanceof Failure && error.type === 'too-costly' && order !== '') return undefined
-    if (error instanceof Failure && isOfDay.has(error.type)) return error
+    if (!signal.aborted) title.textContent = 'Rows'
     throw error
   })
   const [found, { extensions }] = await Promise.all([
@@ -59,12 +56,9 @@ export async function rowsOf(shown, place, signal) {
     get('/api/v1/product_catalog/schema/', {}, signal),
   ])
   if (!found) return rowsOf(shown, { ...place, order: '', dimension: '' }, signal)
-  if (found instanceof Failure) return [heading(shown, place, 'No rows'), failed(found)]
   const { count, results } = found
   const counted = format.counted(count, 'row')
   announce(counted)
-  if (count === 0 && contains === '' && asOf === undefined)
-    return [heading(shown, place, counted), emptyRows(list)]
   const all = Math.ceil(count / rowsAtOnce)
   const pages = Math.max(1, order === '' ? all : Math.min(all, orderedPages))
   if (page > pages) return rowsOf(shown, { ...place, page: pages }, signal)
@@ -73,10 +67,10 @@ export async function rowsOf(shown, place, signal) {
     date: list.is_calendar ? (date ?? list.valid_from) : undefined,
   }
   const isUnpriced = await unpricedOf(list, results, extensions, moment, signal)
+  title.textContent = counted
   return [
-    heading(shown, place, counted),
     count === 0
-      ? noRows(contains)
+      ? noRows(list, place)
       : rowTable(shown, { rows: results, extensions, isUnpriced, count }, place),
     pager(page, pages, (page) => placeOf(list, { ...place, page })),
     pages < all &&
@@ -88,44 +82,14 @@ export async function rowsOf(shown, place, signal) {
   ]
 }
 
-/**
- * @param {Shown} shown
- * @param {Place} place
- * @param {string} counted
- */
-function heading(shown, place, counted) {
-  const { list } = shown
-  return el(
-    'div',
-    { class: 'heading' },
-    el(
-      'div',
-      {},
-      el('h2', {}, counted),
-      el('span', { class: 'hint' }, 'published prices, before promotions'),
-    ),
-    el(
-      'div',
-      { class: 'choice' },
-      shown.search,
-      list.is_calendar && dayField(shown, place),
-      list.is_published && asOfField(shown, place),
-    ),
-  )
-}
-
-/** @param {PriceList} list */
-function emptyRows(list) {
-  return list.is_published
+/** @param {PriceList} list @param {Place} place */
+function noRows({ is_published }, { contains, asOf }) {
+  if (contains !== '')
+    return empty('No row contains this.', 'Search for another part of a code or a text.')
+  if (asOf !== undefined) return empty('The list had no rows on this day.', 'Take a later day.')
+  return is_published
     ? empty('This list has no rows.', 'Add products to it, or sync it with the catalog.')
     : empty('This list is not published yet.', 'Adding products to it publishes it.')
-}
-
-/** @param {string} contains */
-function noRows(contains) {
-  return contains === ''
-    ? empty('The list had no rows on this day.', 'Take a later day.')
-    : empty('No row contains this.', 'Search for another part of a code or a text.')
 }
 
 /**
@@ -180,7 +144,7 @@ function servedOrder({ list, show }, place) {
   const reorder = (/** @type {string} */ chosen) => {
     const [order = '', index] = chosen.split(' ')
     const dimension = names.length > 1 && index !== undefined ? (names[Number(index)] ?? '') : ''
-    show({ ...place, page: 1, order, dimension }, 'th[aria-sort] button')
+    show({ order, dimension })
   }
   return { order, open: reorder }
 }

@@ -3,7 +3,7 @@ import { crumbs, el, name, names, refocus } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
 import { fill, refilling } from '../states.js'
-import { placeOf, searchField } from './list-place.js'
+import { asOfField, dayField, placeOf, searchField } from './list-place.js'
 import { rowsOf } from './list-rows.js'
 import { kindOf, publication, stateBadge, validity } from './lists.js'
 import { showRevisions } from './revisions.js'
@@ -40,7 +40,8 @@ export function showList(main, { id, ...place }, signal) {
 }
 
 /**
- * Shows rows, and reloads them when their order or search changes, without leaving the page.
+ * Shows rows, and reloads them when their order, day or search changes, without leaving the page. The fields stay
+ * meanwhile, with what is typed into them.
  *
  * @param {HTMLElement} panel
  * @param {PriceList} list
@@ -48,24 +49,42 @@ export function showList(main, { id, ...place }, signal) {
  * @param {AbortSignal} signal
  */
 function showRows(panel, list, place, signal) {
-  const refill = refilling(panel, signal)
+  const title = el('h2', {}, 'Rows')
+  const rows = el('div', { class: 'rows' })
+  const refill = refilling(rows, signal)
   let shown = place
-  const load = () => refill((current) => rowsOf({ list, show, search }, shown, current))
-  /** @type {import('./list-place.js').Shown['show']} */
-  const show = async (place, focused) => {
-    history.pushState(null, '', placeOf(list, place))
-    shown = place
-    await load()
-    refocus(panel, focused)
+  const load = () => refill((current) => rowsOf({ list, title, show }, shown, current))
+  const go = (/** @type {Partial<typeof place>} */ change) => {
+    shown = { ...shown, page: 1, ...change }
+    return placeOf(list, shown)
   }
-  const search = searchField(async (contains) => {
-    if (signal.aborted) return
-    shown = { ...shown, page: 1, contains }
-    // Each pause while typing would be a step back.
-    history.replaceState(null, '', placeOf(list, shown))
+  /** @type {import('./list-place.js').Shown['show']} */
+  const show = async (change) => {
+    history.pushState(null, '', go(change))
     await load()
-    refocus(panel, 'input[type=search]')
+    refocus(rows, 'th[aria-sort] button')
+  }
+  const search = searchField((contains) => {
+    if (signal.aborted) return
+    // Each pause while typing would be a step back.
+    history.replaceState(null, '', go({ contains }))
+    void load()
   }, place.contains)
+  panel.replaceChildren(
+    el(
+      'div',
+      { class: 'heading' },
+      el('div', {}, title, el('span', { class: 'hint' }, 'published prices, before promotions')),
+      el(
+        'div',
+        { class: 'choice' },
+        search,
+        list.is_calendar && dayField(list, place.date, (date) => show({ date })),
+        list.is_published && asOfField(place.asOf, (asOf) => show({ asOf })),
+      ),
+    ),
+    rows,
+  )
   void load()
 }
 

@@ -44,17 +44,10 @@ export function showLists(main, { search }, signal) {
  * @param {AbortSignal} signal
  */
 async function listsOf(search, signal) {
-  const query = { search, limit: shownMax }
+  const query = { search, limit: shownMax, include: 'row_count' }
   const { count, results } = await getPage(path, query, signal)
   announce(format.counted(count, 'price list'))
-  if (count > 0) {
-    const counted = { ...query, limit: results.length, include: 'row_count' }
-    const rowCounts = getPage(path, counted, signal)
-    return [
-      summary(count, results.length),
-      await listTable(results, rowCounts, count > results.length),
-    ]
-  }
+  if (count > 0) return [summary(count, results.length), listTable(results, count > results.length)]
   return search === ''
     ? empty(
         'There are no price lists yet.',
@@ -77,29 +70,8 @@ function summary(count, shown) {
   return el('p', { class: 'hint' }, text)
 }
 
-/**
- * Adds row counts as they arrive: counting takes a moment for long lists.
- *
- * @param {PriceList[]} lists
- * @param {Promise<{ results: PriceList[] }>} counting
- * @param {boolean} isPart
- */
-async function listTable(lists, counting, isPart) {
-  /** @type {Map<number, number>} */
-  const counts = new Map()
-  /** @type {Map<number, HTMLElement>} */
-  const cells = new Map(lists.map(({ id }) => [id, el('span', { class: 'pending' }, '…')]))
-  void counting
-    .then(({ results }) => {
-      for (const { id, row_count = 0 } of results) {
-        counts.set(id, row_count)
-        cells.get(id)?.replaceChildren(format.count(row_count))
-        cells.get(id)?.removeAttribute('class')
-      }
-    })
-    .catch(() => {
-      for (const cell of cells.values()) cell.textContent = '–'
-    })
+/** @param {PriceList[]} lists @param {boolean} isPart */
+function listTable(lists, isPart) {
   return table({
     caption: 'Price lists',
     rows: lists,
@@ -110,8 +82,8 @@ async function listTable(lists, counting, isPart) {
       { label: 'Valid', sort: (list) => list.valid_from, cell: validity, isWide: true },
       {
         label: 'Rows',
-        sort: ({ id }) => counts.get(id) ?? 0,
-        cell: ({ id }) => cells.get(id),
+        sort: ({ row_count = 0 }) => row_count,
+        cell: ({ row_count = 0 }) => format.count(row_count),
         isNumber: true,
       },
       {

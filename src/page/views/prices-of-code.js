@@ -2,7 +2,7 @@ import { get, getPage, post } from '../api.js'
 import { announce, el, name } from '../dom.js'
 import * as format from '../format.js'
 import { href } from '../routes.js'
-import { empty, fill, refilling } from '../states.js'
+import { empty, refilling } from '../states.js'
 import { calendarStrips } from './calendar-strips.js'
 import { competitorHint, competitorLegend, competitorsOf } from './competitors.js'
 import { fact } from './list.js'
@@ -46,7 +46,10 @@ export async function showPricesOf(wanted, signal, onDay) {
   about.append(priceHeading(wanted), place, competitorHint(competitors))
   if (competitors.compared > 0) about.append(competitorLegend())
   const past = el('div', {})
-  void fill(past, signal, () => historyOf(list, rows, schema.extensions, signal))
+  const refillPast = refilling(past, signal)
+  const showPast = (/** @type {PriceRow[]} */ rows) =>
+    void refillPast((current) => historyOf(list, rows, schema.extensions, current))
+  showPast(rows)
   if (!list.is_calendar || !wanted.date) return [about, past]
   const refill = refilling(place, signal)
   const move = (/** @type {string} */ date) => {
@@ -54,7 +57,7 @@ export async function showPricesOf(wanted, signal, onDay) {
     onDay(date)
     void refill(async (current) => {
       const rows = await readPrices(there, current)
-      void fill(past, current, () => historyOf(list, rows, schema.extensions, current))
+      showPast(rows)
       return priceTable(there, rows, schema, competitors)
     })
   }
