@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type LoadLimits, listConnections, streamConnections } from '../../config.ts'
 import { isFile, type Operation } from '../../contract/document.ts'
-import { overloaded, type Problem, unavailable } from '../../contract/problem.ts'
+import { clientGone, overloaded, type Problem, unavailable } from '../../contract/problem.ts'
 import { type PoolUse, poolUse } from '../../database/pool.ts'
 import type { Pools } from '../../pools.ts'
 import { isGzip } from '../preconditions.ts'
@@ -44,11 +44,14 @@ export async function admitRequests(
     app.isClosing = true
   })
   const isLate = watchEventLoop(app, load.eventLoopDelayMaxMs)
-  const refusalOf = (operation: Operation, request: FastifyRequest, reply: FastifyReply) =>
-    isLate()
+  const refusalOf = (operation: Operation, request: FastifyRequest, reply: FastifyReply) => {
+    // Who left while the token was looked up has closed: what is taken now would never be given back.
+    if (reply.raw.destroyed) return clientGone()
+    return isLate()
       ? overloaded('More requests come in than can be answered.')
       : (bulkheads[operation.pool].refusal(request.caller?.account ?? 0) ??
-        holdBody(bodies, operation, request, reply))
+          holdBody(bodies, operation, request, reply))
+  }
   app.addHook('onRequest', (request, reply, done) => {
     const { operation, isShed } = request.routeOptions.config
     if (!operation || !isShed) return done()
