@@ -60,12 +60,14 @@ async function writeAsRead<Stored, Written>(
   let gathered: Stored[] = []
   let isWriting = false
   const send = async () => {
+    // Nothing can be copied after a failure, nor into a table that is still being written from.
+    await Promise.all(sent)
     isWriting = true
     const rows = gathered
     gathered = []
     const from = await insertRows(trx, input, rows)
     const written = upsert(from, rows)
-    // Its failure surfaces where all are awaited.
+    // Its failure surfaces where it is awaited.
     written
       .catch(() => undefined)
       .finally(() => {
@@ -77,8 +79,6 @@ async function writeAsRead<Stored, Written>(
     gathered = gathered.concat(rows.map(({ row }) => row))
     if (!isWriting) await send()
   }
-  // If the last rows are copied, their table replaces the one that is still being written from.
-  await Promise.all(sent)
   if (gathered.length > 0) await send()
   return Promise.all(sent)
 }
