@@ -158,14 +158,13 @@ export class RowErrors {
   }
 }
 
-/** Makes `invalid-request` with the first 1,000 errors and the total number. */
+/** Makes `invalid-request` with the first 1,000 of these errors and the total number. */
 export function invalidRequest(errors: RequestError[], total = errors.length): Problem {
   const count = total === 1 ? '1 error' : `${total} errors`
-  const listed = total > listedMax ? `${count}, the first ${listedMax} are listed` : count
-  return new Problem('invalid-request', `${listed}.`, {
-    errors: errors.slice(0, listedMax),
-    errorCount: total,
-  })
+  const listed = errors.slice(0, listedMax)
+  const detail =
+    listed.length < total ? `${count}, the first ${listed.length} are listed.` : `${count}.`
+  return new Problem('invalid-request', detail, { errors: listed, errorCount: total })
 }
 
 /** A key as a segment of a JSON Pointer (RFC 6901). */

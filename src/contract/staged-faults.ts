@@ -35,14 +35,18 @@ export function bothFaults(one: StagedFaults, other: StagedFaults): StagedFaults
   return { first: first.slice(0, stagedFaultsMax), count: one.count + other.count }
 }
 
-/** The errors of a payload that is read in slices: all are counted, the first 1,000 kept. */
+/** An unknown key, which its error names, may be as long as its row. */
+const pointersLengthMax = 8 * 1024 * 1024
+
+/** The errors of a payload that is read in slices: all are counted, the first 1,000 kept, fewer if they are long. */
 export class SliceErrors {
   readonly #listed: RequestError[] = []
   #count = 0
+  #pointersLength = 0
 
   /** How many more errors will be kept. */
   get left(): number {
-    return Math.max(listedMax - this.#count, 0)
+    return this.#pointersLength < pointersLengthMax ? Math.max(listedMax - this.#count, 0) : 0
   }
 
   get isEmpty(): boolean {
@@ -52,7 +56,11 @@ export class SliceErrors {
   /** Adds `errors`, the first of `count`, in row order. */
   add(errors: readonly RequestError[], count: number): void {
     this.#count += count
-    this.#listed.push(...errors.slice(0, listedMax - this.#listed.length))
+    for (const error of errors.slice(0, listedMax - this.#listed.length)) {
+      if (this.#pointersLength >= pointersLengthMax) return
+      this.#pointersLength += error.pointer.length
+      this.#listed.push(error)
+    }
   }
 
   /** Adds faults that showed once all rows were staged; they may concern any row. */

@@ -146,3 +146,13 @@ async function* inPieces(bytes: Buffer, pieceBytes: number): AsyncGenerator<Buff
   for (let start = 0; start < bytes.length; start += pieceBytes)
     yield bytes.subarray(start, start + pieceBytes)
 }
+
+t.test('fewer errors are listed if the keys that they name are megabytes long', async (t) => {
+  const line = JSON.stringify(aSale({ ['k'.repeat(1_000_000)]: 1 }))
+  const file = Array.from({ length: 40 }, () => line).join('\n')
+  const { status, body } = await send(await service.newAccount(t), ndjson, file, { accept: '*/*' })
+  t.match(
+    { status, count: body.error_count, listed: body.errors.length, detail: body.detail },
+    { status: 400, count: 40, listed: 9, detail: /^40 errors, the first 9 are listed\./ },
+  )
+})
