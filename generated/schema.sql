@@ -3,50 +3,6 @@
 -- Functions come before the tables that they name.
 SET check_function_bodies = false;
 
-CREATE OR REPLACE FUNCTION public.analyze_loaded(name text, place text, value bigint, row_count bigint)
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET default_statistics_target TO '30'
- SET client_min_messages TO 'error'
-AS $function$
-      declare
-        account text := format('account_id = %L', current_setting('app.account'));
-        owner text := format('%I = %L', place, value);
-        pages bigint;
-        known_pages bigint;
-        sampled_min bigint;
-        condition text;
-        plan jsonb;
-        present bigint;
-        is_known boolean := true;
-      begin
-        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
-            'sales', 'competitor_prices', 'agreements') then
-          raise 'not a table of loads: %', name;
-        end if;
-        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, sampled_min
-          from pg_class where oid = format('public.%I', name)::regclass;
-        if pages <= 64 then return; end if;
-        if pages < 64 + known_pages * 1.5 then
-          foreach condition in array array[owner, account] loop
-            execute format('explain (format json) select from public.%I where %s', name, condition) into plan;
-            is_known := is_known and (plan #>> '{0,Plan,Plan Rows}')::bigint
-              >= case when row_count < 2000 then 10 else row_count / 2 end;
-          end loop;
-          if is_known then return; end if;
-          execute format('select count(*) from (select from public.%I where %s and %s limit %s) as present',
-            name, account, owner, sampled_min) into present;
-          if present < sampled_min then return; end if;
-        end if;
-        if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
-          execute format('analyze (skip_locked) public.%I', name);
-        end if;
-      end $function$;
-REVOKE EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) TO pricewell_app;
-
 CREATE OR REPLACE FUNCTION public.unfinished_jobs()
  RETURNS TABLE(state text, jobs bigint, oldest_seconds double precision)
  LANGUAGE sql
@@ -92,11 +48,71 @@ AS $function$
 REVOKE EXECUTE ON FUNCTION delete_expired_keys() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_expired_keys() TO pricewell_app;
 
-CREATE OR REPLACE FUNCTION public.delete_expired_history(days integer)
+CREATE OR REPLACE FUNCTION public.delete_expired_plans()
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+        update public.plans set status = 'expired', ended_at = expires_at
+          where status in ('open', 'scheduled') and expires_at < now();
+        delete from public.plan_rows r using public.plans p
+          where r.account_id = p.account_id and r.plan_id = p.id and p.ended_at < now() - interval '30 days';
+        delete from public.plans where ended_at < now() - interval '30 days';
+      $function$;
+REVOKE EXECUTE ON FUNCTION delete_expired_plans() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_expired_plans() TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.analyze_loaded(name text, place text, value bigint, row_count bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET default_statistics_target TO '30'
+ SET client_min_messages TO 'error'
+AS $function$
+      declare
+        account text := format('account_id = %L', current_setting('app.account'));
+        owner text := format('%I = %L', place, value);
+        pages bigint;
+        known_pages bigint;
+        sampled_min bigint;
+        condition text;
+        plan jsonb;
+        present bigint;
+        is_known boolean := true;
+      begin
+        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months', 'removed_rows', 'plan_rows',
+            'sales', 'competitor_prices', 'agreements') then
+          raise 'not a table of loads: %', name;
+        end if;
+        select pg_relation_size(oid) / 8192, relpages, greatest(500, reltuples / 3000) into pages, known_pages, sampled_min
+          from pg_class where oid = format('public.%I', name)::regclass;
+        if pages <= 64 then return; end if;
+        if pages < 64 + known_pages * 1.5 then
+          foreach condition in array array[owner, account] loop
+            execute format('explain (format json) select from public.%I where %s', name, condition) into plan;
+            is_known := is_known and (plan #>> '{0,Plan,Plan Rows}')::bigint
+              >= case when row_count < 2000 then 10 else row_count / 2 end;
+          end loop;
+          if is_known then return; end if;
+          execute format('select count(*) from (select from public.%I where %s and %s limit %s) as present',
+            name, account, owner, sampled_min) into present;
+          if present < sampled_min then return; end if;
+        end if;
+        if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
+          execute format('analyze (skip_locked) public.%I', name);
+        end if;
+      end $function$;
+REVOKE EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION analyze_loaded(name text, place text, value bigint, row_count bigint) TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.expire_history(days integer)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '1s'
 AS $function$
         update public.price_lists l
           set oldest_revision = greatest(l.oldest_revision, v.revision),
@@ -110,8 +126,19 @@ AS $function$
           ) as v
           where l.account_id = v.account_id and l.id = v.id
             and (v.revision is not null or l.oldest_at < now() - make_interval(days => days));
+      $function$;
+REVOKE EXECUTE ON FUNCTION expire_history(days integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION expire_history(days integer) TO pricewell_app;
+
+CREATE OR REPLACE FUNCTION public.delete_expired_history(days integer)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
         delete from public.list_changes c using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(m.revision) - 1,
+            min(case p.operation when 'revert' then (p.call ->> 'after')::integer else p.base_revision end)) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
@@ -123,7 +150,8 @@ AS $function$
         ) as l
           where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.unneeded;
         delete from public.calendar_changes c using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(m.revision) - 1,
+            min(case p.operation when 'revert' then (p.call ->> 'after')::integer else p.base_revision end)) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
@@ -135,7 +163,8 @@ AS $function$
         ) as l
           where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.unneeded;
         delete from public.list_revisions v using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(m.revision) - 1,
+            min(case p.operation when 'revert' then (p.call ->> 'after')::integer else p.base_revision end)) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
@@ -147,7 +176,8 @@ AS $function$
         ) as l
           where v.account_id = l.account_id and v.price_list_id = l.id and v.revision < l.unneeded;
         delete from public.calendar_months m using public.removed_rows r, (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(m.revision) - 1,
+            min(case p.operation when 'revert' then (p.call ->> 'after')::integer else p.base_revision end)) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
@@ -168,7 +198,8 @@ AS $function$
                 and k.removed_version > l.unneeded
             );
         delete from public.removed_rows r using (
-          select l.account_id, l.id, least(l.oldest_revision, min(p.base_revision), min(m.revision) - 1) as unneeded
+          select l.account_id, l.id, least(l.oldest_revision, min(m.revision) - 1,
+            min(case p.operation when 'revert' then (p.call ->> 'after')::integer else p.base_revision end)) as unneeded
           from public.price_lists l
           left join public.plans p on p.account_id = l.account_id and p.price_list_id = l.id
             and p.status in ('open', 'scheduled')
@@ -184,21 +215,6 @@ AS $function$
       $function$;
 REVOKE EXECUTE ON FUNCTION delete_expired_history(days integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_expired_history(days integer) TO pricewell_app;
-
-CREATE OR REPLACE FUNCTION public.delete_expired_plans()
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-        update public.plans set status = 'expired', ended_at = expires_at
-          where status in ('open', 'scheduled') and expires_at < now();
-        delete from public.plan_rows r using public.plans p
-          where r.account_id = p.account_id and r.plan_id = p.id and p.ended_at < now() - interval '30 days';
-        delete from public.plans where ended_at < now() - interval '30 days';
-      $function$;
-REVOKE EXECUTE ON FUNCTION delete_expired_plans() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION delete_expired_plans() TO pricewell_app;
 
 CREATE TABLE accounts (
   id bigint DEFAULT ((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))) NOT NULL,

@@ -40,35 +40,4 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       using (email = nullif(current_setting('app.login', true), ''));
     create policy users_of_owner on users to current_user using (true);
   `.execute(db)
-
-  // A random version and no counter: a database that has lost the last change (a failover, a restored backup) would count
-  // to the same number again, and a process would keep the settings that were lost.
-  await sql`
-    create function count_settings_change() returns trigger
-      language plpgsql security definer set search_path = pg_catalog, pg_temp
-      as $$
-      begin
-        -- Of the size that a JavaScript number holds.
-        update public.accounts set settings_version = random() * 9007199254740991
-          where id in (select account_id from changed);
-        return null;
-      end $$
-  `.execute(db)
-
-  // Nothing is written for an account that does not exist. Tables of bulk loads check it once a statement; a foreign key
-  // would check it for each row.
-  await sql`
-    create function require_account() returns trigger
-      language plpgsql set search_path = pg_catalog, pg_temp
-      as $$
-      declare
-        current_account bigint := nullif(current_setting('app.account', true), '')::bigint;
-      begin
-        if current_account is not null and not exists (select from public.accounts where id = current_account) then
-          raise foreign_key_violation using
-            message = 'there is no such account', constraint = tg_name, table = tg_table_name;
-        end if;
-        return null;
-      end $$
-  `.execute(db)
 }

@@ -17,15 +17,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       constraint catalog_columns_pkey primary key (account_id, position),
       constraint catalog_columns_name_key unique (account_id, name)
     );
-    create trigger catalog_columns_insert_changes_settings
-      after insert on catalog_columns referencing new table as changed
-      for each statement execute function count_settings_change();
-    create trigger catalog_columns_update_changes_settings
-      after update on catalog_columns referencing new table as changed
-      for each statement execute function count_settings_change();
-    create trigger catalog_columns_delete_changes_settings
-      after delete on catalog_columns referencing old table as changed
-      for each statement execute function count_settings_change();
     alter table catalog_columns enable row level security, force row level security;
     create policy catalog_columns_of_account on catalog_columns
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
@@ -46,8 +37,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       constraint products_key unique (account_id, code, extension_key)
       -- Half of a page stays free, as in sales.
     ) with (fillfactor = 50);
-    create trigger products_account_fkey before insert on products
-      for each statement execute function require_account();
     alter table products enable row level security, force row level security;
     create policy products_of_account on products
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));

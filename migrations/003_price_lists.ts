@@ -23,11 +23,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       constraint price_lists_pkey primary key (account_id, id),
       constraint price_lists_name_key unique (account_id, name)
     ) with (fillfactor = 50);
-    -- A database that has lost a list (a failover, a restored backup) gives its id to the next one: processes must not
-    -- keep the lost list under it.
-    create trigger price_lists_insert_changes_settings
-      after insert on price_lists referencing new table as changed
-      for each statement execute function count_settings_change();
     alter table price_lists enable row level security, force row level security;
     create policy price_lists_of_account on price_lists
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
@@ -74,42 +69,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table calendar_months enable row level security, force row level security;
     create policy calendar_months_of_account on calendar_months
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
-  `.execute(db)
-
-  // The planner does not know rows that have just been loaded: it takes a list of 100,000 rows for one of a few, and joins
-  // by comparing every key with every row, for minutes. So a load has its table analyzed when the table has grown by half
-  // since the last time, or when the statistics claim to know every account or list and do not know this one. Only the
-  // owner may analyze. A target of 30 reads 9,000 pages in 60 ms, the default 30,000 in 210 ms. Where a VACUUM holds the
-  // table, which may take hours, the load goes on without, and the next one analyzes it.
-  await sql`
-    create function analyze_loaded(name text, place text, value bigint, row_count bigint) returns void
-      language plpgsql security definer
-      set search_path = pg_catalog, pg_temp set default_statistics_target = 30 set client_min_messages = error
-      as $$
-      declare
-        pages bigint;
-        known_pages bigint;
-        known_values bigint[];
-        known_share real;
-      begin
-        if name not in ('products', 'product_attributes', 'price_list_rows', 'calendar_months') then
-          raise 'not a table of loads: %', name;
-        end if;
-        select pg_relation_size(oid) / 8192, relpages into pages, known_pages
-          from pg_class where oid = format('public.%I', name)::regclass;
-        if pages <= 64 then return; end if;
-        if pages < 64 + known_pages * 1.5 then
-          if row_count < 2000 then return; end if;
-          select most_common_vals::text::bigint[], (select sum(f) from unnest(most_common_freqs) f)
-            into known_values, known_share
-            from pg_stats where schemaname = 'public' and tablename = name and attname = place;
-          if value = any(known_values) or known_share < 0.95 then return; end if;
-        end if;
-        if pg_try_advisory_xact_lock(hashtextextended('analyze ' || name, 0)) then
-          execute format('analyze (skip_locked) public.%I', name);
-        end if;
-      end $$;
-    revoke execute on function analyze_loaded(text, text, bigint, bigint) from public;
-    grant execute on function analyze_loaded(text, text, bigint, bigint) to pricewell_app;
   `.execute(db)
 }

@@ -26,8 +26,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ) with (fillfactor = 50);
     create index sales_code on sales (account_id, code, id);
     create index sales_transaction_date on sales (account_id, transaction_date);
-    create trigger sales_account_fkey before insert on sales
-      for each statement execute function require_account();
     alter table sales enable row level security, force row level security;
     create policy sales_of_account on sales
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));

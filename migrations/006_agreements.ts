@@ -21,8 +21,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create index agreements_client on agreements (account_id, client_code, id);
     create index agreements_price_list on agreements (account_id, price_list_code, id);
     create index agreements_name on agreements (account_id, name, id);
-    create trigger agreements_account_fkey before insert on agreements
-      for each statement execute function require_account();
     alter table agreements enable row level security, force row level security;
     create policy agreements_of_account on agreements
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));

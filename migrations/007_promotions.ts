@@ -21,15 +21,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ) with (fillfactor = 90);
     -- Expired promotions pile up; a read looks at the others only.
     create index promotions_valid_to on promotions (account_id, valid_to);
-    create trigger promotions_insert_changes_settings
-      after insert on promotions referencing new table as changed
-      for each statement execute function count_settings_change();
-    create trigger promotions_update_changes_settings
-      after update on promotions referencing new table as changed
-      for each statement execute function count_settings_change();
-    create trigger promotions_delete_changes_settings
-      after delete on promotions referencing old table as changed
-      for each statement execute function count_settings_change();
     alter table promotions enable row level security, force row level security;
     create policy promotions_of_account on promotions
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));

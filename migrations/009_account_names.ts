@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 
 /**
  * What a distributed database cannot keep. A name that is unique over all accounts has a table of its own, which every
- * node has a copy of, and so have users, who refer to it. What triggers did, the statements of the service do.
+ * node has a copy of, and so have users, who refer to it. What triggers did in databases from before, the statements of the service do.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
@@ -21,19 +21,19 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table users add constraint users_account_fkey
       foreign key (account_id) references account_names (id) on delete cascade;
 
-    drop trigger sales_account_fkey on sales;
-    drop trigger products_account_fkey on products;
-    drop trigger agreements_account_fkey on agreements;
-    drop function require_account();
+    drop trigger if exists sales_account_fkey on sales;
+    drop trigger if exists products_account_fkey on products;
+    drop trigger if exists agreements_account_fkey on agreements;
+    drop function if exists require_account();
 
-    drop trigger catalog_columns_insert_changes_settings on catalog_columns;
-    drop trigger catalog_columns_update_changes_settings on catalog_columns;
-    drop trigger catalog_columns_delete_changes_settings on catalog_columns;
-    drop trigger promotions_insert_changes_settings on promotions;
-    drop trigger promotions_update_changes_settings on promotions;
-    drop trigger promotions_delete_changes_settings on promotions;
-    drop trigger price_lists_insert_changes_settings on price_lists;
-    drop function count_settings_change();
+    drop trigger if exists catalog_columns_insert_changes_settings on catalog_columns;
+    drop trigger if exists catalog_columns_update_changes_settings on catalog_columns;
+    drop trigger if exists catalog_columns_delete_changes_settings on catalog_columns;
+    drop trigger if exists promotions_insert_changes_settings on promotions;
+    drop trigger if exists promotions_update_changes_settings on promotions;
+    drop trigger if exists promotions_delete_changes_settings on promotions;
+    drop trigger if exists price_lists_insert_changes_settings on price_lists;
+    drop function if exists count_settings_change();
 
     -- Rights on sequences do not travel to other nodes with their tables.
     grant usage on all sequences in schema public to pricewell_app;

@@ -166,42 +166,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table promotion_versions enable row level security, force row level security;
     create policy promotion_versions_of_account on promotion_versions
       using (account_id = (select nullif(current_setting('app.account', true), '')::bigint));
-
-    -- Removes what is older than some days, of all accounts. The revision that held then stays, as the oldest one.
-    create function delete_expired_history(days integer) returns void
-      language sql security definer set search_path = pg_catalog, pg_temp
-      as $$
-        update public.price_lists l set oldest_revision = v.revision, oldest_at = v.at
-          from (
-            select distinct on (account_id, price_list_id) account_id, price_list_id, revision, at
-            from public.list_revisions where at < now() - make_interval(days => days)
-            order by account_id, price_list_id, revision desc
-          ) as v
-          where l.account_id = v.account_id and l.id = v.price_list_id and l.oldest_revision < v.revision;
-        delete from public.list_changes c using public.price_lists l
-          where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.oldest_revision;
-        delete from public.calendar_changes c using public.price_lists l
-          where c.account_id = l.account_id and c.price_list_id = l.id and c.revision <= l.oldest_revision;
-        delete from public.list_revisions v using public.price_lists l
-          where v.account_id = l.account_id and v.price_list_id = l.id and v.revision < l.oldest_revision;
-        delete from public.calendar_months m using public.removed_rows r, public.price_lists l
-          where m.account_id = r.account_id and m.price_list_id = r.price_list_id and m.row_id = r.row_id
-            and l.account_id = r.account_id and l.id = r.price_list_id and r.removed_version <= l.oldest_revision
-            and not exists (
-              select from public.price_list_rows p
-              where p.account_id = m.account_id and p.price_list_id = m.price_list_id and p.id = m.row_id
-            ) and not exists (
-              select from public.removed_rows k
-              where k.account_id = m.account_id and k.price_list_id = m.price_list_id and k.row_id = m.row_id
-                and k.removed_version > l.oldest_revision
-            );
-        delete from public.removed_rows r using public.price_lists l
-          where r.account_id = l.account_id and r.price_list_id = l.id and r.removed_version <= l.oldest_revision;
-        delete from public.promotion_versions where until_at < now() - make_interval(days => days);
-        delete from public.confirmed_prices where observed_at < now() - make_interval(days => days);
-      $$;
-    revoke execute on function delete_expired_history(integer) from public;
-    grant execute on function delete_expired_history(integer) to pricewell_app;
     create policy list_revisions_of_owner on list_revisions to current_user using (true);
     create policy list_changes_of_owner on list_changes to current_user using (true);
     create policy calendar_changes_of_owner on calendar_changes to current_user using (true);

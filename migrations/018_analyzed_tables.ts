@@ -1,2 +1,2 @@
-/** Nothing is left to do: `023_estimated_rows` replaces the same function. */
+/** Nothing is left to do: `024_known_accounts` replaces the same function. */
 export async function up(): Promise<void> {}

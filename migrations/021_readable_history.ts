@@ -1,2 +1,2 @@
-/** Nothing is left to do: `022_kept_mistakes` replaces the same function. */
+/** Nothing is left to do: `025_expired_history` replaces the same function. */
 export async function up(): Promise<void> {}

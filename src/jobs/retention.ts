@@ -15,6 +15,7 @@ const removals = (historyDays: number) => [
   sql`select delete_expired_jobs()`,
   sql`select delete_expired_keys()`,
   sql`select delete_expired_plans()`,
+  sql`select expire_history(${historyDays}::integer)`,
   sql`select delete_expired_history(${historyDays}::integer)`,
 ]
 

@@ -49,7 +49,12 @@ export function loginOf(url: string): string {
   return password === '' ? 'login' : `login password ${pg.escapeLiteral(password)}`
 }
 
-/** Runs one statement as the owner, on a new connection. */
+/** Removes history that is older than 400 days, as happens every hour. */
+export async function expireHistory(url: string): Promise<void> {
+  await query(url, 'select expire_history(400); select delete_expired_history(400)')
+}
+
+/** Runs statements as the owner, on a new connection. */
 export async function query(url: string, text: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -111,7 +111,7 @@ t.test(
         await query(
           service.url,
           `update list_revisions set at = now() - interval '500 days' where price_list_id = ${list.id};
-         select delete_expired_history(400)`,
+         select expire_history(400); select delete_expired_history(400)`,
         )
         const seen = (days: number, row = cell) =>
           set([{ ...row, price: 6 }], { observed_at: ago(days * 1440) })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { query } from '../../helpers/database.ts'
+import { expireHistory, query } from '../../helpers/database.ts'
+import { uncommitted } from '../../helpers/market.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
@@ -24,7 +25,7 @@ t.test('history older than its days goes, and what held then stays to be read', 
     )
   }
   await age('<= 3', 401)
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   const read = (as_of: number) =>
     shop.post('/api/v1/prices/get_prices/', {
       price_list_name: 'L',
@@ -49,7 +50,7 @@ t.test('history older than its days goes, and what held then stays to be read', 
   const undone = await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3 })
   expectProblem(t, undone, 409, 'history-not-kept', 'revert')
   await age('= 4', 401)
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   const rows = await select(service.url, `select from removed_rows where price_list_id = ${id}`)
   t.equal(rows.length, 0, 'the row that left before')
 })
@@ -72,7 +73,7 @@ t.test('the past begins where the promotions of then are still known', async (t)
   const read = (more: object) =>
     shop.post('/api/v1/prices/get_prices/', { price_list_id: id, payload: [uk('A')], ...more })
   t.match((await read({ as_of: daysAgo(430) })).body, [{ active_price: 4 }])
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   expectProblem(t, await read({ as_of: daysAgo(430) }), 409, 'history-not-kept', 'older')
   t.match((await read({ as_of: daysAgo(399) })).body, [{ active_price: 10 }])
   t.match((await read({ as_of: 2 })).body, [{ active_price: 10 }], 'the revision in force then')
@@ -93,7 +94,7 @@ t.test('the history since an open plan was made is kept', async (t) => {
   for (const price of [15, 16]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   const before = new Date(Date.now() - 401 * 86_400_000).toISOString()
   await query(service.url, `update list_revisions set at = '${before}' where price_list_id = ${id}`)
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   const read = { price_list_name: 'L', payload: [uk('A')] }
   for (const as_of of [1, 2]) {
     const then = await shop.post('/api/v1/prices/get_prices/', { ...read, as_of })
@@ -105,10 +106,51 @@ t.test('the history since an open plan was made is kept', async (t) => {
   const apply = () => shop.post(`/api/v1/plans/${plan.body.id}/apply/`, {})
   expectProblem(t, await apply(), 409, 'plan-stale', 'the price was set since')
   await shop.send('DELETE', `/api/v1/plans/${plan.body.id}/`)
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   const kept = `select from list_changes where price_list_id = ${id}`
   t.equal((await select(service.url, kept)).length, 0, 'it goes with the plan')
 })
+
+t.test('a plan to undo acts as it shows, however old what it undoes is by then', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  for (const price of [10, 20, 30]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  await shop.post('/api/v1/prices/bulk_remove_products/', {
+    ...{ price_list_name: 'L', payload: [uk('B')] },
+  })
+  const revert = `/api/v1/price_list/${id}/revert/`
+  const plan = (await shop.post(`${revert}?plan=true`, { to_revision: 2 })).body
+  await query(
+    service.url,
+    `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id} and revision <= 4`,
+  )
+  await expireHistory(service.url)
+  t.match((await shop.post(`/api/v1/plans/${plan.id}/apply/`, {})).body, { skipped: 0 })
+  const read = { price_list_name: 'L', payload: ['A', 'B'].map(uk) }
+  t.match((await shop.post('/api/v1/prices/get_prices/', read)).body, [
+    { code: 'A', active_price: 10 },
+    { code: 'B' },
+  ])
+})
+
+t.test(
+  'history does not expire while a list is written, so that no other waits for it',
+  async (t) => {
+    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+    const { id } = await aList(shop, { name: 'L' })
+    await addProducts(shop, 'L', [uk('A')])
+    await query(
+      service.url,
+      `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id}`,
+    )
+    const lock = `select from price_lists where account_id = $1 for no key update`
+    const commit = await uncommitted(service.url, shop.id, lock)
+    await t.rejects(expireHistory(service.url), { code: '55P03' })
+    await commit()
+    await t.resolves(expireHistory(service.url))
+  },
+)
 
 t.test('a deleted list takes its history along', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
@@ -171,11 +213,11 @@ t.test('a mistake whose undo is kept stays known to the lowest price', async (t)
   for (let run = 0; run < 2; run++) {
     t.match(await lowest('A'), { price: 10 })
     t.match(await lowest('B'), { price: 5 })
-    await query(service.url, 'select delete_expired_history(400)')
+    await expireHistory(service.url)
   }
   const ended = `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id}`
   await query(service.url, ended)
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   const kept = `select from list_changes where price_list_id = ${id}`
   t.equal((await select(service.url, kept)).length, 0, 'it goes with its undo')
   t.match(await lowest('A'), { price: 10 })
@@ -190,7 +232,7 @@ t.test('what is asked of before the kept history is told where it begins', async
     service.url,
     `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id}`,
   )
-  await query(service.url, 'select delete_expired_history(400)')
+  await expireHistory(service.url)
   const cut = await shop.get(`/api/v1/price_list/${id}/revisions/2/`)
   expectProblem(t, cut, 404, 'not-found', 'a revision that is gone')
   t.match(cut.body.detail, /history begins with revision 3/)
