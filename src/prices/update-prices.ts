@@ -49,7 +49,9 @@ type UpdateAnswer = Answer<number[] | Schemas['Plan'] | Schemas['JobInfo']>
 async function update(trx: Trx, request: Request): Promise<UpdateAnswer> {
   const { body, query, errors } = request
   const observation = { ...query, ...body }
-  rejectFutureObservation(observation, { pointer: '/observed_at', field: 'observed_at' })
+  const isOfQuery = body.observed_at === undefined
+  const place = { pointer: '/observed_at', field: 'observed_at' }
+  rejectFutureObservation(observation, isOfQuery ? { pointer: '/query/observed_at' } : place)
   const list = await lockListToWrite(trx, request)
   const { keyed, cells } = await readCells(trx, list, request)
   const isObserved = observation.observed_at !== undefined || cells.some(hasExpectedPrice)

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
-import { findColumns } from '../catalog/columns.ts'
+import { findColumns, keepColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedId } from '../contract/feed.ts'
@@ -39,7 +40,7 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
   inAccount,
 }) =>
   inAccount(async (trx) => {
-    const columns = await findColumns(trx, account)
+    const columns = await keepColumns(trx, account)
     const sound = errors.sound(body)
     const listNames = new Set(sound.flatMap(({ row }) => row.price_lists ?? []))
     const lists = await findListNames(trx, account, [...listNames])
@@ -82,6 +83,7 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account, q
       return errors.sound(rows)
     },
     findFaults: () => findUnknownLists(trx, account),
+    hold: async () => isDeepStrictEqual(await keepColumns(trx, account), columns),
     write: async (staged) => {
       if (query.plan === 'true')
         return planPromotions(trx, account, sql`pg_temp.feed as input`, origin)

@@ -60,7 +60,7 @@ t.test('a promotion that others change while a plan is applied is stale', async 
   const holder = new pg.Client({ connectionString: service.url })
   await holder.connect()
   t.teardown(() => holder.end())
-  await holder.query(`begin; select from accounts where id = ${shop.id} for update`)
+  await holder.query(`begin; select from promotions where account_id = ${shop.id} for update`)
   const changing = shop.post(path, [{ ...spring, value: 50 }])
   await sleep(200)
   const applying = apply(id)

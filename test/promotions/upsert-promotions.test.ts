@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { renameColumn } from '../helpers/catalog.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShop } from '../helpers/shop.ts'
+import { untilLockAwaited } from '../helpers/sql.ts'
 
 const path = '/api/v1/promotions/bulk_create_or_update/'
 const service = await sharedService()
@@ -313,5 +316,31 @@ t.test(
     const rows = await stored(shop)
     t.equal(rows.length, 200)
     t.equal(new Set(rows.map(({ value }) => value)).size, 1)
+  },
+)
+
+t.test(
+  'promotions wait for a change of the columns and are checked against the new ones',
+  async (t) => {
+    const shop = await aTypedShop(t)
+    const commit = await renameColumn(service.url, shop.id, 'colour')
+    const creating = shop.post(path, [aPromotion({ product_filters: { colour: ['red'] } })])
+    await sleep(100)
+    await commit()
+    t.match(await creating, { status: 400, body: { errors: [{ code: 'unknown_column' }] } })
+  },
+)
+
+t.test(
+  'a file of promotions whose columns change while it is read is to be sent again',
+  async (t) => {
+    const shop = await aTypedShop(t)
+    const commit = await renameColumn(service.url, shop.id, 'colour')
+    const file = JSON.stringify(aPromotion({ product_filters: { colour: ['red'] } }))
+    const loading = shop.send('POST', path, file, { 'content-type': 'application/x-ndjson' })
+    await untilLockAwaited(service.url, 'pricewell streams', loading)
+    await commit()
+    t.match(await loading, { status: 503, body: { type: 'unavailable' } })
+    t.strictSame(await stored(shop), [])
   },
 )
