@@ -657,7 +657,8 @@ export interface paths {
          *       `result-too-large`.
          *     - More than 1,000,000 output rows, or a response over 2048 MB: 400 `result-too-large`. The length is estimated
          *       from the first rows; a response that turns out longer is cut off.
-         *     - `lowest_price` that would look up over 500,000 past prices: 400 `too-costly`.
+         *     - `lowest_price` that would look up over 500,000 past prices, or over 2,000,000 promotions, counted for each row
+         *       that they cover: 400 `too-costly`.
          *     - More than 5,000,000 rows of the list to read: 400 `too-costly`. Rows without a `code` that name the same
          *       columns share one pass, so 60 rows that each name different columns, in a list of 100,000, are too many. More
          *       than 5 seconds until the first row also gets 400 `too-costly`.

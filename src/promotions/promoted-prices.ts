@@ -6,8 +6,11 @@ import { compileReprice, type Reprice } from './promotion-price.ts'
 import type { Promotion } from './queries.ts'
 
 /** The values of a row that decide which promotions cover it; its attributes only if `usesAttributes`. */
-export interface PromotedRow extends MatchedRow {
+interface CoveredRow extends MatchedRow {
   dimension: string
+}
+
+export interface PromotedRow extends CoveredRow {
   /** The published price. Null has none to take a percentage or an amount from: only fixed prices apply. */
   price: number | null
 }
@@ -20,7 +23,7 @@ export interface PromotedPrice {
 
 interface Condition {
   field: string
-  read: (row: PromotedRow) => string | null | undefined
+  read: (row: CoveredRow) => string | null | undefined
   texts: readonly string[]
 }
 
@@ -28,10 +31,9 @@ interface Compiled {
   name: string
   isFixed: boolean
   reprice: Reprice
-  conditions: Condition[]
 }
 
-/** A field of conditions, with the indexes of its promotions by each text that meets their condition. */
+/** A field of conditions, with the places of its promotions by each text that meets their condition. */
 interface Field {
   read: Condition['read']
   byText: Map<string, number[]>
@@ -40,41 +42,56 @@ interface Field {
 /** The limit of the memo, counting prices and promotions: 50,000 rows with 100 promotions each would take 680 MB. */
 const memoMax = 200_000
 
-/** Compiled promotions, sorted by name and shared by many reads. */
-export interface PromotionRules {
-  names: ReadonlySet<string>
+/** Which of some promotions cover a row. */
+interface Coverage {
   /** The number of texts in their filters. */
   texts: number
   /** Whether a condition needs the attributes of rows. */
   usesAttributes: boolean
   reads: Condition['read'][]
-  covering: (row: PromotedRow) => Compiled[]
+  /** The places of the promotions that cover a row, in order. */
+  covering: (row: CoveredRow) => number[]
 }
 
-/**
- * Compiles promotions for the account's columns and the list's decimals. Yields to other requests: five million texts
- * take three seconds.
- */
+/** Compiled promotions, sorted by name and shared by many reads. */
+export interface PromotionRules extends Coverage {
+  names: ReadonlySet<string>
+  compiled: Compiled[]
+}
+
+/** Compiles promotions for the account's columns and the list's decimals. */
 export async function compilePromotions(
   promotions: Promotion[],
   columns: Columns,
   decimals: number,
 ): Promise<PromotionRules> {
-  const compiled = await mapCooperatively(promotions, (promotion) =>
-    compilePromotion(promotion, columns, decimals),
-  )
-  const fields = await indexConditions(compiled)
+  const compiled = promotions.map(({ name, ...promotion }) => {
+    const isFixed = promotion.kind === 'fixed_price'
+    return { name, isFixed, reprice: compileReprice(promotion, decimals) }
+  })
+  const names = new Set(compiled.map(({ name }) => name))
+  return { names, compiled, ...(await compileCoverage(promotions, columns)) }
+}
+
+type Covering = Pick<Promotion, 'product_filters' | 'price_dimensions'>
+
+/** Compiles what promotions cover. Yields to other requests: five million texts take three seconds. */
+export async function compileCoverage(
+  promotions: readonly Covering[],
+  columns: Columns,
+): Promise<Coverage> {
+  const conditions = await mapCooperatively(promotions, (one) => conditionsOf(one, columns))
+  const fields = await indexConditions(conditions)
   return {
-    names: new Set(compiled.map(({ name }) => name)),
-    texts: compiled.flatMap(({ conditions }) => conditions).reduce(countTexts, 0),
+    texts: conditions.flat().reduce(countTexts, 0),
     usesAttributes: [...fields.keys()].some((field) => field.startsWith('attribute')),
     reads: [...fields.values()].map(({ read }) => read),
-    covering: coverage(compiled, [...fields.values()]),
+    covering: coverage(conditions, [...fields.values()]),
   }
 }
 
 /** Returns a function that prices the rows of one read. With `only`, just the promotion of that name counts. */
-export function promotedPrices({ names, reads, covering }: PromotionRules) {
+export function promotedPrices({ names, compiled, reads, covering }: PromotionRules) {
   const memo = new Map<string, { found: Compiled[]; byPrice: Map<number | null, PromotedPrice> }>()
   let kept = 0
   const keep = (size: number) => {
@@ -88,7 +105,7 @@ export function promotedPrices({ names, reads, covering }: PromotionRules) {
     const key = JSON.stringify([only ?? null, ...reads.map((read) => read(row) ?? null)])
     const known = memo.get(key)
     if (known) return known
-    const all = covering(row)
+    const all = covering(row).map((place) => compiled[place] as Compiled)
     const found = only === undefined ? all : all.filter(({ name }) => name === only)
     keep(1 + found.length)
     const added = { found, byPrice: new Map() }
@@ -116,28 +133,28 @@ function evaluate(published: number | null, covering: Compiled[]): PromotedPrice
   return { active_price: lowest, promotions }
 }
 
-function compilePromotion(promotion: Promotion, columns: Columns, decimals: number): Compiled {
-  const filters = compileFilters(promotion.product_filters ?? {}, columns)
+function conditionsOf(
+  { product_filters, price_dimensions }: Covering,
+  columns: Columns,
+): Condition[] {
+  const filters = compileFilters(product_filters ?? {}, columns)
   const conditions = filters.map((filter): Condition => {
     const { kind, ordinal, texts } = filter
     return { field: `${kind} ${ordinal}`, read: textReader(filter), texts }
   })
-  const dimensions = promotion.price_dimensions
-  if (dimensions)
+  if (price_dimensions)
     conditions.push({
       field: 'dimension',
       read: ({ dimension }) => dimension,
-      texts: [...new Set(dimensions)],
+      texts: [...new Set(price_dimensions)],
     })
-  const reprice = compileReprice(promotion, decimals)
-  const isFixed = promotion.kind === 'fixed_price'
-  return { name: promotion.name, isFixed, reprice, conditions }
+  return conditions
 }
 
 /** Indexes the promotions by field and by each text that meets their condition. */
-async function indexConditions(compiled: Compiled[]): Promise<Map<string, Field>> {
+async function indexConditions(all: Condition[][]): Promise<Map<string, Field>> {
   const fields = new Map<string, Field>()
-  await mapCooperatively(compiled, ({ conditions }, place) => {
+  await mapCooperatively(all, (conditions, place) => {
     for (const { field, read, texts } of conditions) {
       const { byText } = fields.get(field) ?? { byText: new Map<string, number[]>() }
       fields.set(field, { read, byText })
@@ -160,14 +177,16 @@ function countTexts(sum: number, { texts }: Condition): number {
 }
 
 /** Returns a function that finds the promotions whose conditions a row meets in full. */
-function coverage(compiled: Compiled[], fields: Field[]): (row: PromotedRow) => Compiled[] {
-  const needed = Uint8Array.from(compiled, ({ conditions }) => conditions.length)
+function coverage(all: Condition[][], fields: Field[]): Coverage['covering'] {
+  const needed = Uint8Array.from(all, ({ length }) => length)
   return (row) => {
     const left = needed.slice()
     for (const { read, byText } of fields) {
       // Canonical texts are never empty, so an absent value finds nothing.
       for (const place of byText.get(read(row) ?? '') ?? []) left[place] = (left[place] ?? 0) - 1
     }
-    return compiled.filter((_, place) => left[place] === 0)
+    const places: number[] = []
+    for (let place = 0; place < left.length; place++) if (left[place] === 0) places.push(place)
+    return places
   }
 }

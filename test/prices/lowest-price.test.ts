@@ -363,3 +363,26 @@ for (const is_calendar of [true, false])
       t.match(refused.body.detail, /over 500000 past prices\. Send fewer rows/)
     },
   )
+
+t.test(
+  'a read whose rows are covered by over 2,000,000 promotions in all is refused',
+  async (t) => {
+    const { shop } = await aListOverTime(t, { '2026-01-01': 10 })
+    const promotions = Array.from({ length: 201 }, (_, index) => ({
+      ...{ name: `P${index}`, kind: 'fixed_price', value: 9 },
+      ...{ valid_from: '2026-01-01', valid_to: '2026-12-31' },
+    }))
+    await shop.post('/api/v1/promotions/bulk_create_or_update/', promotions)
+    const read = (rows: number) =>
+      shop.post('/api/v1/prices/get_prices/', {
+        price_list_name: 'L',
+        include: ['lowest_price'],
+        lowest_price: { before: '2026-06-01' },
+        payload: Array.from({ length: rows }, () => a),
+      })
+    t.equal((await read(9_950)).status, 201)
+    const refused = await read(9_951)
+    expectProblem(t, refused, 400, 'too-costly', 'each row counts')
+    t.match(refused.body.detail, /no more than 2000000 promotions.* Name fewer rows/)
+  },
+)

@@ -1,12 +1,10 @@
 import { sql } from 'kysely'
-import type { Columns } from '../../catalog/columns.ts'
-import { textReader } from '../../catalog/matching.ts'
-import { compileFilters, type ProductFilters } from '../../catalog/product-filters.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { inputName } from '../../price-lists/formula.ts'
 import { parseMarginFormula } from '../../price-lists/margin-formula.ts'
+import { compileCoverage } from '../../promotions/promoted-prices.ts'
 import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
 import { isValidOn, type Promotion, promotionsAsOf } from '../../promotions/queries.ts'
 import { type FoundRows, judgeAgreements } from './client-prices.ts'
@@ -33,11 +31,17 @@ export async function loadExplanations(
 ): Promise<Explain> {
   const published = await findPublished(trx, pricing, wanted, found)
   const promotions = await findPromotions(trx, pricing)
+  const filters = promotions.map(({ product_filters }) => ({
+    product_filters,
+    price_dimensions: null,
+  }))
+  const { covering } = await compileCoverage(filters, pricing.columns)
   return (priced) => {
     const { match, active_price, agreement } = priced
     const standing = agreement?.price ?? match.price
+    const covered = new Set(covering({ ...match, dimension: '' }))
     const verdicts = promotions
-      .map((promotion) => judge(promotion, pricing, priced))
+      .map((promotion, place) => judge(promotion, covered.has(place), pricing, priced))
       .filter((judged) => judged !== undefined)
     const decisive = verdicts.find(
       ({ verdict, price }) =>
@@ -99,42 +103,28 @@ interface StoredPromotion extends Promotion {
 
 interface Judged extends StoredPromotion {
   reprice: Reprice
-  covers: (match: MatchingRow) => boolean
 }
 
 async function findPromotions(trx: Trx, pricing: Pricing): Promise<Judged[]> {
-  const { list, columns, moment, date } = pricing
+  const { list, moment, date } = pricing
   const { rows } = await sql<StoredPromotion>`
     select name, kind, value, product_filters, price_dimensions, price_lists, ${isValidOn(date)} as is_valid
     from ${promotionsAsOf(list.account_id, moment?.at)}
     where account_id = ${list.account_id} order by name limit ${promotionsMax + 1}`.execute(trx)
   rejectManyPromotions(rows.length)
   return rows.map((promotion) => {
-    const covers = coversOf(promotion, columns)
-    return { ...promotion, reprice: compileReprice(promotion, list.decimals), covers }
+    return { ...promotion, reprice: compileReprice(promotion, list.decimals) }
   })
-}
-
-/** Returns a function that tells whether a promotion's filters match a row. */
-export function coversOf(
-  { product_filters }: Pick<Promotion, 'product_filters'>,
-  columns: Columns,
-): (match: MatchingRow) => boolean {
-  const filters = compileFilters((product_filters ?? {}) as ProductFilters, columns)
-  const conditions = filters.map((filter) => {
-    return { read: textReader(filter), texts: new Set(filter.texts) }
-  })
-  return (match) => conditions.every(({ read, texts }) => texts.has(read(match) ?? ''))
 }
 
 /** Why a promotion is in force or not; undefined for one that is neither valid on the day nor covers the row. */
 function judge(
   promotion: Judged,
+  isCovered: boolean,
   { list }: Pricing,
   { row, match, published }: PricedRow,
 ): Explanation['promotions'][number] | undefined {
   const { name, kind, value, is_valid, price_lists, price_dimensions } = promotion
-  const isCovered = promotion.covers(match)
   if (!is_valid && !isCovered) return undefined
   const dimension = list.price_dimensions[row.dimension - 1] ?? ''
   const shown = (verdict: Verdict) => ({ name, kind, value, verdict })

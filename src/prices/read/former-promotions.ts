@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
 import { dayNumber } from '../../price-lists/calendar.ts'
+import { compileCoverage } from '../../promotions/promoted-prices.ts'
 import { compileReprice, type Reprice } from '../../promotions/promotion-price.ts'
 import type { Promotion } from '../../promotions/queries.ts'
-import { coversOf, promotionsMax, rejectManyPromotions } from './explain.ts'
+import { promotionsMax, rejectManyPromotions } from './explain.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { Pricing } from './pricing.ts'
 
@@ -14,7 +15,6 @@ export interface FormerPromotion {
   from: number
   until: number
   reprice: Reprice
-  covers: (match: MatchingRow, dimension: number) => boolean
 }
 
 interface StoredDays {
@@ -25,13 +25,14 @@ interface StoredDays {
 }
 
 /**
- * Finds the list's promotions that were valid on a day of the range, in each of their versions. Throws `too-costly`.
+ * Finds the list's promotions that were valid on a day of the range, in each of their versions. Returns a function that
+ * returns those that cover a row. Throws `too-costly`.
  */
 export async function findFormerPromotions(
   trx: Trx,
   { list, columns }: Pricing,
   { begin, end }: { begin: string; end: string },
-): Promise<FormerPromotion[]> {
+): Promise<(match: MatchingRow, dimension: number) => FormerPromotion[]> {
   const terms = sql`kind, value, valid_from, valid_to, price_lists, product_filters, price_dimensions`
   const { rows } = await sql<Promotion & StoredDays>`
     select kind, value, valid_from, valid_to, product_filters, price_dimensions,
@@ -46,14 +47,16 @@ export async function findFormerPromotions(
       and (price_lists is null or ${list.name} = any(price_lists))
     limit ${promotionsMax + 1}`.execute(trx)
   rejectManyPromotions(rows.length)
-  return rows.map((promotion) => {
-    const isCovered = coversOf(promotion, columns)
-    const { price_dimensions, from, until, valid_from, valid_to } = promotion
-    const covers = (match: MatchingRow, dimension: number) =>
-      isCovered(match) &&
-      (price_dimensions?.includes(list.price_dimensions[dimension - 1] ?? '') ?? true)
-    const moments = { from: Number(from), until: Number(until) }
-    const valid = { validFrom: dayNumber(valid_from), validTo: dayNumber(valid_to) }
-    return { ...valid, ...moments, reprice: compileReprice(promotion, list.decimals), covers }
-  })
+  const { covering } = await compileCoverage(rows, columns)
+  const promotions = rows.map((promotion) => ({
+    validFrom: dayNumber(promotion.valid_from),
+    validTo: dayNumber(promotion.valid_to),
+    from: Number(promotion.from),
+    until: Number(promotion.until),
+    reprice: compileReprice(promotion, list.decimals),
+  }))
+  return (match, dimension) =>
+    covering({ ...match, dimension: list.price_dimensions[dimension - 1] ?? '' }).map(
+      (place) => promotions[place] as FormerPromotion,
+    )
 }

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Schemas } from '../../contract/operation.ts'
+import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
+import { mapCooperatively } from '../../lib/cooperative.ts'
 import { dateOfNumber, dayAfter, dayMs, dayNumber, today } from '../../price-lists/calendar.ts'
 import { type FormerPromotion, findFormerPromotions } from './former-promotions.ts'
 import type { MatchingRow } from './matching-rows.ts'
@@ -70,16 +72,22 @@ async function loadLows(
     extensions,
   }))
   const days = { begin: dateOfNumber(range.first), end: dateOfNumber(range.last) }
-  const [periods, promotions] = await Promise.all([
+  const [periods, promotionsOf] = await Promise.all([
     findPeriods(trx, pricing.list, cells, `${days.begin}T00:00:00Z`),
     findFormerPromotions(trx, pricing, days),
   ])
-  return found.map((match, index) => {
-    const { dimension } = wanted[match.at] as WantedRow
-    const covering = promotions.filter((promotion) => promotion.covers(match, dimension))
-    return new DailyLows(periods[index] ?? [], covering, range)
+  let covered = 0
+  return mapCooperatively(found, (match, index) => {
+    const promotions = promotionsOf(match, (wanted[match.at] as WantedRow).dimension)
+    covered += promotions.length
+    if (covered > coveredMax) throw new Problem('too-costly', manyCovered)
+    return new DailyLows(periods[index] ?? [], promotions, range)
   })
 }
+
+/** How many promotions may cover the rows of a read, counted for each row. */
+const coveredMax = 2_000_000
+const manyCovered = `A read with lowest_price looks at no more than ${coveredMax} promotions, counted for each row that they cover. Name fewer rows.`
 
 /** The lowest price on each day of a range, where known. */
 class DailyLows {
@@ -95,7 +103,13 @@ class DailyLows {
     for (const period of periods) {
       const from = Math.max(first, Math.floor(period.from / dayMs))
       const to = Math.min(last, Math.ceil(period.to / dayMs) - 1)
-      for (let day = from; day <= to; day++) this.#count(period, day, promotions)
+      this.#lower({ first: from, last: to }, period.price)
+      for (const one of promotions) {
+        if (one.from >= period.to || one.until <= period.from) continue
+        const begin = Math.max(from, one.validFrom, Math.floor(one.from / dayMs))
+        const end = Math.min(to, one.validTo, Math.ceil(one.until / dayMs) - 1)
+        if (begin <= end) this.#lower({ first: begin, last: end }, one.reprice(period.price))
+      }
     }
     this.last = lastPrice(periods, promotions, last)
   }
@@ -115,19 +129,11 @@ class DailyLows {
     return undefined
   }
 
-  #count({ price, from, to }: Period, day: number, promotions: FormerPromotion[]): void {
-    this.#lower(day, price)
-    const [begin, end] = [Math.max(from, day * dayMs), Math.min(to, (day + 1) * dayMs)]
-    for (const one of promotions) {
-      const isDefined = one.from < end && one.until > begin
-      if (isDefined && one.validFrom <= day && one.validTo >= day)
-        this.#lower(day, one.reprice(price))
+  #lower({ first, last }: Days, price: number): void {
+    for (let at = first - this.#first; at <= last - this.#first; at++) {
+      const known = this.#lows[at] ?? Number.NaN
+      if (!(known <= price)) this.#lows[at] = price
     }
-  }
-
-  #lower(day: number, price: number): void {
-    const known = this.#lows[day - this.#first] ?? Number.NaN
-    if (!(known <= price)) this.#lows[day - this.#first] = price
   }
 }
 
