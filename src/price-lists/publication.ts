@@ -11,10 +11,6 @@ export type IdsText = string
 
 /** Rows that one transaction changes, in about half a second, so that other writers of the list do not wait long. */
 export const chunkRows = 25_000
-/** Months that one statement deletes, in some seconds of the 30 that it has. */
-const chunkMonths = 250_000
-/** 365 days that start within a month touch 13. */
-const monthsMax = 13
 
 /** Removes rows from the draft; readers see them until the next publication. */
 export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
@@ -35,7 +31,7 @@ export async function archiveRemovedChunk(
   version: number,
 ): Promise<boolean> {
   const removed = sql`${ofList(list)} and removed_version <= ${version}`
-  const chunk = await findChunk(trx, removed, chunkRows)
+  const chunk = await findChunk(trx, removed)
   if (chunk) {
     await archiveRows(trx, list, chunk.ids)
     await analyzeLoaded(trx, { table: 'removed_rows', owner: list.id, rows: chunk.rows })
@@ -111,61 +107,62 @@ async function analyzeList(trx: Trx, account: number, id: number): Promise<void>
   await analyzeLoaded(trx, { table: 'price_list_rows', owner: id, rows: rows[0]?.count ?? 0 })
 }
 
-/** Tables of a list's history, and the months of rows removed from it. */
-const historyTables = [
-  'list_revisions',
-  'list_changes',
-  'calendar_changes',
-  'removed_rows',
-  'confirmed_prices',
-  'calendar_months',
-]
+/** The tables of a list's rows and history, each with the column of its key by which it is deleted in steps. */
+const listTables = {
+  price_list_rows: 'id',
+  calendar_months: 'row_id',
+  list_revisions: 'revision',
+  list_changes: 'revision',
+  calendar_changes: 'revision',
+  removed_rows: 'row_id',
+  confirmed_prices: 'row_id',
+}
 
-/** Deletes all rows of a list and their history. The list must be locked. */
+/**
+ * Deletes all rows of a list and their history. The list must be locked. There are no cascading foreign keys: they would
+ * cost a lookup for each row added.
+ */
 export async function deleteRows(trx: Trx, list: PriceList): Promise<void> {
-  await deleteAll(trx, list, ofList(list))
-  for (const table of historyTables)
-    await sql`delete from ${sql.table(table)} where ${ofList(list)}`.execute(trx)
+  for (const [table, column] of Object.entries(listTables))
+    await deleteInSteps(trx, list, sql.table(table), sql.ref(column))
+}
+
+/** One statement for millions of rows would exceed its timeout. */
+async function deleteInSteps(
+  trx: Trx,
+  list: PriceList,
+  table: RawBuilder<unknown>,
+  column: RawBuilder<unknown>,
+): Promise<void> {
+  const findLast = async (after: number) => {
+    const { rows } = await sql<{ last: number | null }>`
+      select max(step) as last from (
+        select ${column} as step from ${table} where ${ofList(list)} and ${column} > ${after}
+        order by ${column} limit ${chunkRows}
+      ) as steps`.execute(trx)
+    return rows[0]?.last ?? null
+  }
+  let last = await findLast(-1)
+  while (last !== null) {
+    await sql`delete from ${table} where ${ofList(list)} and ${column} <= ${last}`.execute(trx)
+    last = await findLast(last)
+  }
 }
 
 /** SQL that is true for the rows of a list, in any table that names it by `price_list_id`. */
 export const ofList = ({ account_id, id }: PriceList) =>
   sql`account_id = ${account_id} and price_list_id = ${id}`
 
-function deleteAll(trx: Trx, list: PriceList, condition: RawBuilder<unknown>): Promise<void> {
-  const change = (chunk: Chunk) => deleteChunk(trx, list, chunk)
-  return inChunks(trx, condition, change, rowsDeletedAtOnce(list))
-}
-
-/** A calendar row has up to 13 stored months for each dimension. */
-function rowsDeletedAtOnce(list: PriceList): number {
-  if (!list.is_calendar) return chunkRows
-  const rows = Math.floor(chunkMonths / (monthsMax * list.price_dimensions.length))
-  return Math.min(rows, chunkRows)
-}
-
-/** Deletes rows and their months. There is no cascading foreign key: it would cost a lookup for each row added. */
-async function deleteChunk(trx: Trx, list: PriceList, { ids }: Chunk): Promise<void> {
-  if (list.is_calendar)
-    await sql`delete from calendar_months where ${ofList(list)} and row_id = any(${ids}::bigint[])`.execute(
-      trx,
-    )
-  await sql`delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(
-    trx,
-  )
-}
-
-/** Changes the rows that meet a condition chunk by chunk: one statement for a million rows would exceed its timeout. */
+/** Changes the rows that meet a condition chunk by chunk, for the same reason. */
 async function inChunks(
   trx: Trx,
   condition: RawBuilder<unknown>,
   change: (chunk: Chunk) => Promise<unknown>,
-  rows: number,
 ): Promise<void> {
-  let chunk = await findChunk(trx, condition, rows)
+  let chunk = await findChunk(trx, condition)
   while (chunk) {
     await change(chunk)
-    chunk = await findChunk(trx, condition, rows, chunk.last)
+    chunk = await findChunk(trx, condition, chunk.last)
   }
 }
 
@@ -182,13 +179,12 @@ interface Chunk {
 async function findChunk(
   trx: Trx,
   condition: RawBuilder<unknown>,
-  limit: number,
   after = 0,
 ): Promise<Chunk | undefined> {
   const { rows } = await sql<Chunk>`
     select array_agg(id)::text as ids, count(*)::integer as rows, max(id) as last
     from (
-      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${limit}
+      select id from price_list_rows where ${condition} and id > ${after} order by id limit ${chunkRows}
     ) as r
     having count(*) > 0`.execute(trx)
   return rows[0]
@@ -198,14 +194,15 @@ async function findChunk(
 export async function undoDraft(trx: Trx, job: CurrentJob): Promise<void> {
   if (job.price_list_id === null) return
   const list = await lockListOf(trx, job)
-  await deleteAll(trx, list, sql`${ofList(list)} and added_version > ${list.version}`)
-  await inChunks(
-    trx,
-    sql`${ofList(list)} and removed_version > ${list.version}`,
-    ({ ids }) =>
-      sql`
-        update price_list_rows set removed_version = null
-        where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(trx),
-    chunkRows,
+  // They have no prices of days yet.
+  await inChunks(trx, sql`${ofList(list)} and added_version > ${list.version}`, ({ ids }) =>
+    sql`delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(
+      trx,
+    ),
+  )
+  await inChunks(trx, sql`${ofList(list)} and removed_version > ${list.version}`, ({ ids }) =>
+    sql`
+      update price_list_rows set removed_version = null
+      where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(trx),
   )
 }
