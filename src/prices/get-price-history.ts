@@ -1,5 +1,5 @@
 import { findColumns } from '../catalog/columns.ts'
-import { type Handler, JsonText, type Schemas } from '../contract/operation.ts'
+import type { Handler, Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
@@ -8,6 +8,7 @@ import { findMoment, historyNotKept } from '../price-lists/history/moments.ts'
 import { findPriceList, type PriceList, rejectUnpublished } from '../price-lists/queries.ts'
 import { findNamedList } from './payload.ts'
 import { entriesMax, findHistories, type HistoryRange } from './read/price-histories.ts'
+import { asText } from './read/read-prices.ts'
 import { isExact, readWantedRows, type WantedRow } from './read/wanted-rows.ts'
 
 /** Keys per statement. */
@@ -31,10 +32,11 @@ export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, err
       const found = await findHistories(trx, list, rows, range)
       entries += found.reduce((sum, { count }) => sum + count, 0)
       rejectTooLarge(entries)
-      for (const [index, { row }] of rows.entries())
-        texts.push(`${keyText(row)},"history":${found[index]?.entries ?? '[]'}}`)
+      const ofRow = ({ row }: WantedRow, index: number) =>
+        `${keyText(row)},"history":${found[index]?.entries ?? '[]'}}`
+      texts.push(rows.map(ofRow).join(','))
     }
-    return new JsonText(`[${texts.join(',')}]`, texts.length)
+    return asText(texts, wanted.length)
   })
 
 /** A row as the text of an open JSON object, without an extension that is named like the history. */

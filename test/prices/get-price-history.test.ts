@@ -207,6 +207,16 @@ t.test('a product that was never in the list has no history', async (t) => {
   ])
 })
 
+t.test('histories of many keys come in the order of the payload', async (t) => {
+  const { read } = await aPricedRow(t)
+  const payload = Array.from({ length: 5500 }, (_, index) => uk(`none ${index}`))
+  const { body } = await read({}, payload)
+  t.strictSame(
+    body,
+    payload.map((key) => ({ ...key, history: [] })),
+  )
+})
+
 t.test('wildcards, unknown lists and moments that make no sense are refused', async (t) => {
   const { shop, read } = await aPricedRow(t)
   const open = await read({}, [{ code: 'A' }, { country: 'UK' }])

@@ -182,8 +182,11 @@ function inPieces(pricing: Pricing, { texts, rows, revision }: RowTexts): Prices
   return new Answer(asText(texts, rows), shownHeaders(pricing, revision))
 }
 
-/** More than four pieces are sent one by one, without first joining them into one large text. */
-function asText(texts: string[], rows: number): JsonText | Stream {
+/**
+ * Returns an array from texts of its elements, each with `,` between its own. More than four are sent one by one, without
+ * first joining them into one large text.
+ */
+export function asText(texts: string[], rows: number): JsonText | Stream {
   const pieces = texts.filter((text) => text !== '')
   if (pieces.length <= 4) return new JsonText(`[${pieces.join(',')}]`, rows)
   const open = async function* () {
