@@ -1,5 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
 import type { PricewellClient, Schemas } from '../client/index.ts'
+import { allRows } from './all-rows.ts'
 import { UsageFault } from './faults.ts'
 import { type Conditions, oneValue } from './option-values.ts'
 
@@ -56,8 +57,6 @@ function castTo(type: Schemas['ColumnType'], text: string): unknown {
   return text
 }
 
-const pageRows = 1000
-
 /**
  * Returns a function that reads the code and extensions of the products with a code and with the extensions `where`, and
  * throws UsageFault if there are more than `atMost`. Throws UsageFault for unknown extensions.
@@ -68,16 +67,13 @@ export async function productReader(client: PricewellClient, where: Record<strin
   const wanted = Object.entries(castTexts(extensions, where)).map(([name, one]) => [name, [one]])
   return async (code: string, atMost = Number.POSITIVE_INFINITY): Promise<Row[]> => {
     const filters = JSON.stringify({ code: [code], ...Object.fromEntries(wanted) })
-    const rows: Row[] = []
-    for (;;) {
-      const query = { filters, offset: rows.length, limit: pageRows }
+    const products = await allRows(async (page) => {
+      const query = { filters, ...page }
       const { data } = await client.GET('/api/v1/product_catalog/', { params: { query } })
-      const { count } = data
-      const results = data.results as Row[]
-      if (count > atMost)
-        throw new UsageFault(`${count} products have this code: choose some with --where.`)
-      rows.push(...results.map((row) => Object.fromEntries(names.map((name) => [name, row[name]]))))
-      if (rows.length >= count || results.length === 0) return rows
-    }
+      if (data.count > atMost)
+        throw new UsageFault(`${data.count} products have this code: choose some with --where.`)
+      return { count: data.count, results: data.results as Row[] }
+    })
+    return products.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])))
   }
 }

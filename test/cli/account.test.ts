@@ -1,4 +1,5 @@
 import t from 'tap'
+import { anApiKey } from '../helpers/api-keys.ts'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
@@ -26,6 +27,14 @@ t.test('tells who the environment is', async (t) => {
   const { id, token } = await service.newAccount(t)
   const given = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: token })
   t.match(JSON.parse((await given.run('account', '--json')).stdout), { account: id })
+})
+
+t.test('a key that may manage users only is valid, too', async (t) => {
+  const { key, id } = await anApiKey(await service.newAccount(t), { scopes: ['admin'] })
+  const { run } = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_API_KEY: key })
+  const { code, stdout } = await run('account')
+  t.equal(code, 0)
+  t.match(stdout, new RegExp(`user +key:${id}\nscope +admin\n`))
 })
 
 t.test('a user of an identity provider has a name in any script', async (t) => {

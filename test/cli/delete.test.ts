@@ -126,3 +126,20 @@ t.test('a key that cannot be one is named', async (t) => {
   const json = await run('delete', 'competitor-prices', 'Lantern', '--yes', '--json')
   t.match(JSON.parse(json.stderr), { errors: [{ pointer: '/0' }] })
 })
+
+t.test('a refusal in a later call says what the earlier ones deleted', async (t) => {
+  const { run, write, left } = await anAccount(t, ['a', 'b'])
+  const keys = ['a', ...Array.from({ length: 100_020 }, (_, index) => `absent ${index}`), 'b']
+  write({
+    'keys.json': JSON.stringify(
+      keys.map((key, at) => (at < 100_000 ? key : `${at}`.padEnd(300, '-'))),
+    ),
+  })
+  const { code, stdout, stderr } = await run('delete', 'sales', '--file', 'keys.json', '--yes')
+  t.strictSame([code, stdout], [1, ''])
+  t.match(stderr, /^Of the first 100,000 keys: 1 sale deleted\. 99,999 not found\.\n22 errors/)
+  t.match(stderr, /\n {2}and 2 more\n$/)
+  t.strictSame(await left(), ['b'])
+  const json = await run('delete', 'sales', '--file', 'keys.json', '--yes', '--json')
+  t.match(JSON.parse(json.stderr), { errors: [{ pointer: '/100000' }] })
+})

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
+import { query } from '../helpers/database.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
@@ -72,4 +73,15 @@ t.test('a key that no header can hold is refused without showing it', async (t) 
     const message = `${name} has characters that no key has, such as a space or a line break.\n`
     t.strictSame([code, stderr], [4, message])
   }
+})
+
+t.test('all keys are listed, however many were made', async (t) => {
+  const account = await service.newAccount(t)
+  await query(
+    service.url,
+    `insert into api_keys (account_id, name, scopes, created_at, expires_at)
+     select ${account.id}, 'key ' || i, '{read}', now(), now() + interval '1 day' from generate_series(1, 1001) i`,
+  )
+  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
+  t.equal(JSON.parse((await run('keys', '--json')).stdout).length, 1001)
 })

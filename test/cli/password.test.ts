@@ -1,6 +1,7 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { standIn } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
 import { logIn } from '../helpers/users.ts'
 
@@ -48,4 +49,14 @@ t.test('what is refused changes nothing', async (t) => {
     t.match(stderr, message)
   }
   t.equal((await logIn(t, service, { email, password })).status, 200)
+})
+
+t.test('a password that was changed is told, also if the login after it fails', async (t) => {
+  const token = { status: 200, body: { token: 'a.b.c' } }
+  const busy = { status: 503, body: { type: 'unavailable', title: 'Busy', status: 503 } }
+  const { url } = await standIn(t, [token, { status: 204, body: '' }, busy])
+  const { run, pipe } = commandLine(t, { PRICEWELL_URL: url })
+  await run('login', '--email', 'a@example.com', '--password', 'old password')
+  const changed = await pipe(`old password\n${fresh}\n`, 'password')
+  t.match(changed, { code: 3, stdout: 'Password changed.\n' })
 })

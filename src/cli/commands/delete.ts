@@ -7,7 +7,7 @@ import { type DeletionKind, deletions } from '../kinds.ts'
 import { answer, type Program, type Shared } from '../program.ts'
 import { openPrompt } from '../prompt.ts'
 import { openClient, serviceUrl } from '../session.ts'
-import { number } from '../terminal.ts'
+import { firstLines, number } from '../terminal.ts'
 
 interface DeleteOptions extends Shared {
   file?: string | undefined
@@ -114,7 +114,9 @@ async function deleteAll(
   for (let from = 0; from < keys.length; from += keysMax) {
     const body = keys.slice(from, from + keysMax) as string[]
     const { data } = await POST(path, { body }).catch((fault) => {
-      throw isJson ? fault : withKeys(fault, body)
+      if (isJson) throw renumbered(fault, from)
+      if (from > 0) console.error(`Of the first ${number(from)} keys: ${deletedText(kind, total)}`)
+      throw withKeys(fault, body)
     })
     total.deleted += data.deleted
     total.absent += data.absent
@@ -122,13 +124,23 @@ async function deleteAll(
   return total
 }
 
+/** Makes the pointers of a refusal count from the first key of all calls. */
+function renumbered(fault: unknown, from: number): unknown {
+  if (!(fault instanceof Problem)) return fault
+  for (const error of fault.errors)
+    error.pointer = error.pointer.replace(/\d+/, (place) => String(Number(place) + from))
+  return fault
+}
+
+const shownMax = 20
+
 /** Names the keys in a refusal, whose pointers only number them. */
 function withKeys(fault: unknown, keys: readonly Key[]): unknown {
   if (!(fault instanceof Problem) || fault.errors.length === 0) return fault
   const lines = fault.errors.map(
-    ({ pointer, message }) => `  ${keys[Number(pointer.slice(1))] ?? pointer}: ${message}`,
+    ({ pointer, message }) => `${keys[Number(pointer.slice(1))] ?? pointer}: ${message}`,
   )
-  return new Failed([fault.detail, ...lines].join('\n'))
+  return new Failed([fault.detail, ...firstLines(lines, shownMax, fault.errorCount)].join('\n'))
 }
 
 function deletedText(kind: DeletionKind, { deleted, absent }: Counts): string {

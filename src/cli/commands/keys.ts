@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { Schemas } from '../../client/index.ts'
+import { allRows } from '../all-rows.ts'
 import { Failed } from '../faults.ts'
 import { idShownBy } from '../option-values.ts'
 import { answer, type Program } from '../program.ts'
@@ -14,10 +15,11 @@ export function addKeys(program: Program): void {
     .addHelpText('after', '\nExample:\n  pricewell keys')
     .action(async (_options, command) => {
       const options = command.optsWithGlobals()
-      const query = { limit: 1000 }
-      const { data } = await openClient(options).GET('/api/v1/api_keys/', { params: { query } })
-      const { results } = data
-      answer(options, results, table(results.map(row), 'There are no keys.'))
+      const { GET } = openClient(options)
+      const all = await allRows(
+        async (query) => (await GET('/api/v1/api_keys/', { params: { query } })).data,
+      )
+      answer(options, all, table(all.map(row), 'There are no keys.'))
     })
   keys
     .command('create')

@@ -21,8 +21,8 @@ Examples:
       const client = openClient(options)
       const body = await readPasswords()
       await client.POST('/api/v1/users/change_password/', { body })
-      await keepLogin(serviceUrl(options.url), body.new_password)
       answer(options, { changed: true }, 'Password changed.')
+      await keepLogin(serviceUrl(options.url), body.new_password)
     })
 }
 

@@ -1,4 +1,5 @@
 import type { PricewellClient, Schemas } from '../../client/index.ts'
+import { allRows } from '../all-rows.ts'
 import { Failed } from '../faults.ts'
 import { idShownBy } from '../option-values.ts'
 import { answer, type Program, type Shared } from '../program.ts'
@@ -97,16 +98,8 @@ async function findUser(client: PricewellClient, user: number | string): Promise
   return found.id
 }
 
-/** Reads all users, page by page. */
-async function readUsers({ GET }: PricewellClient): Promise<Schemas['User'][]> {
-  const all: Schemas['User'][] = []
-  for (;;) {
-    const query = { offset: all.length, limit: 1000 }
-    const { data } = await GET('/api/v1/users/', { params: { query } })
-    all.push(...data.results)
-    if (data.results.length === 0 || all.length >= data.count) return all
-  }
-}
+const readUsers = ({ GET }: PricewellClient): Promise<Schemas['User'][]> =>
+  allRows(async (query) => (await GET('/api/v1/users/', { params: { query } })).data)
 
 function answerPassword(options: Shared, user: Schemas['UserWithPassword']): void {
   const { id, email, password } = user
