@@ -1,14 +1,13 @@
 import {
   isJob,
   type Job,
+  JobFailed,
   type JobInfo,
   type PricewellClient,
-  Problem,
   type Schemas,
-  Unreachable,
 } from '../client/index.ts'
-import type { Shared } from './program.ts'
-import { startBar } from './terminal.ts'
+import { type Shared, tell } from './program.ts'
+import { endingWith, startBar } from './terminal.ts'
 
 type Plan = Schemas['Plan']
 
@@ -23,35 +22,45 @@ export async function resultOf<Result extends object>(
   return 'plan_id' in result ? readPlan(client, result.plan_id) : (result as Result)
 }
 
-/** As `showToEnd`, for a job that this command began. If it cannot be followed, the error has the job's id. */
-export async function followJob(
-  client: PricewellClient,
-  id: number,
-  options: Shared,
-): Promise<Job> {
-  try {
-    return await showToEnd(client, id, options)
-  } catch (error) {
-    const isAway = error instanceof Problem && error.status >= 500
-    if (!isAway && !(error instanceof Unreachable)) throw error
-    const next = `The service finishes job ${id}: \`pricewell wait ${id}\` follows it.`
-    throw new Unreachable(`${error.message} ${next}`, { cause: error })
-  }
+/** Shows the progress of a job that this command began, and returns the ended job. Throws `JobFailed`. */
+export function followJob(client: PricewellClient, id: number, options: Shared): Promise<Job> {
+  return showingProgress(id, options, (onProgress) =>
+    tellingOn({ ...options, id }, () => client.waitForJob(id, { onProgress })),
+  )
 }
 
-/** Shows a job's progress and returns the ended job. Throws JobFailed. */
-export async function showToEnd(
-  client: PricewellClient,
+/** Shows a job's progress and returns the ended job. Throws `JobFailed`. */
+export function showToEnd(client: PricewellClient, id: number, options: Shared): Promise<Job> {
+  return showingProgress(id, options, (onProgress) => client.waitForJob(id, { onProgress }))
+}
+
+async function showingProgress(
   id: number,
   options: Shared,
+  wait: (onProgress: (progress: { finished: number; total: number }) => void) => Promise<Job>,
 ): Promise<Job> {
   const bar = startBar(`Job ${id}`, options)
   try {
-    const onProgress = ({ finished, total }: { finished: number; total: number }) =>
-      bar.show(finished, total)
-    return await client.waitForJob(id, { onProgress })
+    return await wait(({ finished, total }) => bar.show(finished, total))
   } finally {
     bar.stop()
+  }
+}
+
+/** Waits for a job. If the command ends before the job, tells on standard error how to follow it. */
+export async function tellingOn(
+  { id, of = '', ...options }: { id: number; of?: string } & Shared,
+  wait: () => Promise<Job>,
+): Promise<Job> {
+  const message = `Job ${id} continues${of}: \`pricewell wait ${id}\` follows it.`
+  const forgetEnd = endingWith(() => tell(options, message, { job_id: id }))
+  try {
+    const job = await wait()
+    forgetEnd()
+    return job
+  } catch (error) {
+    if (error instanceof JobFailed) forgetEnd()
+    throw error
   }
 }
 

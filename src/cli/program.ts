@@ -44,3 +44,8 @@ export interface Shared {
 export function answer({ json }: Shared, value: unknown, forPeople: string): void {
   console.log(json ? JSON.stringify(value) : printable(forPeople))
 }
+
+/** Writes what goes on after the command to standard error, as JSON with `further` or as text for people. */
+export function tell({ json }: Shared, message: string, further: object = {}): void {
+  console.error(json ? JSON.stringify({ message, ...further }) : printable(message))
+}

@@ -12,11 +12,11 @@ import {
 import { isOutcomeUnknown, isUnconnected } from '../client/retry.ts'
 import { problemOf, UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
-import { readPlan } from './follow-job.ts'
+import { readPlan, tellingOn } from './follow-job.ts'
 import { type feeds, removalPath } from './kinds.ts'
-import type { Shared } from './program.ts'
+import { type Shared, tell } from './program.ts'
 import { openClient } from './session.ts'
-import { endingWith, printable } from './terminal.ts'
+import { endingWith } from './terminal.ts'
 import { writeTo } from './write-to.ts'
 
 /** A file to send, and how. */
@@ -203,25 +203,13 @@ async function* counted(
 async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
   const onProgress = ({ finished, total }: JobInfo['progress']) =>
     load.onBytes((load.file.bytes * finished) / Math.max(total, 1))
-  const forgetEnd = endingWith(() => tellOnGoing(load, id))
-  try {
-    const client = openClient(load)
-    const { result = [], progress } = await client.waitForJob(id, { onProgress })
-    forgetEnd()
-    if ('plan_id' in result) return readPlan(client, result.plan_id)
-    return 'rows' in result ? result : { rows: progress.total }
-  } catch (error) {
-    if (error instanceof JobFailed) forgetEnd()
+  const client = openClient(load)
+  const job = { ...load, id, of: ` with ${load.file.name}` }
+  const { result = [], progress } = await tellingOn(job, () =>
+    client.waitForJob(id, { onProgress }),
+  ).catch((error) => {
     throw (error instanceof JobFailed && problemOf(error.job)) || error
-  }
-}
-
-function tellOnGoing({ file, json }: Load, id: number): void {
-  const message = `Job ${id} continues with ${file.name}: \`pricewell wait ${id}\` follows it.`
-  tell({ json }, message, { job_id: id })
-}
-
-/** Tells what goes on after the command, on standard error. */
-function tell({ json }: Shared, message: string, further: object = {}): void {
-  console.error(json ? JSON.stringify({ message, ...further }) : printable(message))
+  })
+  if ('plan_id' in result) return readPlan(client, result.plan_id)
+  return 'rows' in result ? result : { rows: progress.total }
 }

@@ -61,6 +61,21 @@ t.test('Ctrl-C ends the command while its bar goes on, and gives the cursor back
   t.ok(screen.lastIndexOf('\u001b[?25h') > screen.lastIndexOf('\u001b[?25l'))
 })
 
+t.test('Ctrl-C while a change is made by a job says where it goes on', async (t) => {
+  const progress = { total: 2, finished: 1, error: 0 }
+  const body = `event: progress\ndata: ${JSON.stringify({ progress })}\n\n`
+  const headers = { 'content-type': 'text/event-stream' }
+  const job = { id: 7, resource_type: 'price_list', progress }
+  const { url } = await standIn(t, [
+    { status: 200, body: job },
+    { status: 200, headers, body },
+  ])
+  const { interrupt } = commandLine(t, { PRICEWELL_TOKEN: 'a.b.c' })
+  const { code, screen } = await interrupt('50 %', 'sync', 'L', '--url', url)
+  t.equal(code, 130)
+  t.match(screen, 'Job 7 continues: `pricewell wait 7` follows it.')
+})
+
 t.test('a job that is not there, and one that failed, are 1', async (t) => {
   const { token } = await service.newAccount(t)
   const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
@@ -103,7 +118,7 @@ t.test('a service that leaves while a job is followed: how to find the job again
       last,
     ])
     t.match(await run('revert', 'L', '--revision', '7', '--url', url), {
-      ...{ code: 3, stderr: /The service finishes job 7: `pricewell wait 7` follows it\.\n$/ },
+      ...{ code: 3, stderr: /\nJob 7 continues: `pricewell wait 7` follows it\.\n$/ },
     })
   }
   await Promise.all([leaving('destroy'), leaving(gateway)])
