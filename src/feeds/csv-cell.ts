@@ -1,11 +1,9 @@
 import type { RowSchema } from '../contract/document.ts'
 import { parseShort } from '../contract/json.ts'
+import { readExactNumber } from '../lib/decimal.ts'
 
 /** Reads a nonempty cell, or returns its ValueFault. A cell of the wrong type stays text; the validator refuses it. */
 export type ReadCell = (cell: string) => unknown
-
-const plainNumber = /^-?(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
-const anyNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /**
  * Parses a cell as JSON; undefined unless it is exactly one value. In brackets, because exact numbers are recognized
@@ -18,11 +16,7 @@ function parseCell(cell: string): unknown {
 }
 
 const readText: ReadCell = (cell) => cell
-const readNumber: ReadCell = (cell) => {
-  // -0 is 0.
-  if (plainNumber.test(cell)) return Number(cell) + 0
-  return anyNumber.test(cell) ? (parseCell(cell) ?? cell) : cell
-}
+const readNumber: ReadCell = (cell) => readExactNumber(cell) ?? cell
 /** Some programs write 17.0 for 17; 1.2E+05 has lost digits. */
 const readId: ReadCell = (cell) => (/^\d+(?:\.0+)?$/.test(cell) ? Number(cell) : cell)
 /** Spreadsheets write TRUE. */

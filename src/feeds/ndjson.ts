@@ -1,4 +1,5 @@
 import { parseShort } from '../contract/json.ts'
+import { isObject } from '../contract/merge-patch.ts'
 import { ValueFault } from '../contract/value-faults.ts'
 import { type FileRow, type FileRows, RowBatch, type RowShape } from './rows.ts'
 import type { TextBlock } from './text-blocks.ts'
@@ -50,7 +51,7 @@ function readLine(bytes: Buffer, line: number, ignored: ReadonlySet<string>): Fi
 }
 
 function withoutIgnored(value: unknown, ignored: ReadonlySet<string>): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  for (const key of ignored) if (Object.hasOwn(value, key)) delete (value as never)[key]
+  if (!isObject(value)) return value
+  for (const key of ignored) if (Object.hasOwn(value, key)) delete value[key]
   return value
 }

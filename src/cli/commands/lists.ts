@@ -32,11 +32,9 @@ export function addLists(program: Program): void {
 
 function listed(list: Schemas['PriceList']): TableRow {
   const { name, revision, row_count: rows, valid_from: from, valid_to: to } = list
-  const today = new Date().toISOString().slice(0, 10)
-  const validity = today < from ? 'future' : today > to ? 'expired' : 'current'
   return {
     name,
-    state: list.is_published ? validity : 'not published',
+    state: list.is_published ? list.state : 'not published',
     rows,
     revision,
     'valid from': from,

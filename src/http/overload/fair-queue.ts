@@ -186,7 +186,6 @@ class Flows {
    * first.
    */
   countBefore(flow: Flow): number {
-    if (this.hasSeatFor(flow)) return 0
     const own = flow.waiting.length
     let count = own
     for (const other of this.#flows.values())
