@@ -112,7 +112,6 @@ CREATE OR REPLACE FUNCTION public.expire_history(days integer)
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET lock_timeout TO '1s'
 AS $function$
         update public.price_lists l
           set oldest_revision = greatest(l.oldest_revision, v.revision),

@@ -23,13 +23,12 @@ const lists = sql.raw(`(
  * are gone. They are kept a day longer, for reads that began before the moment moved. Older history that a plan or a
  * mistake needs is kept, but cannot be read.
  *
- * The moment moves in a transaction of its own: it locks all lists, so writers wait, and deleting takes long. If a list
- * is being written, it waits a second and moves an hour later.
+ * The moment moves in a transaction of its own: it locks all lists, and deleting takes long.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create function expire_history(days integer) returns void
-      language sql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s'
+      language sql security definer set search_path = pg_catalog, pg_temp
       as $$
         update public.price_lists l
           set oldest_revision = greatest(l.oldest_revision, v.revision),

@@ -1,10 +1,12 @@
 import t from 'tap'
+import { expireHistory as moveHistory } from '../../../src/jobs/retention.ts'
 import { expireHistory, query } from '../../helpers/database.ts'
 import { uncommitted } from '../../helpers/market.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
 import { select } from '../../helpers/sql.ts'
+import { openJobsDatabase } from '../../helpers/workers.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
@@ -146,9 +148,10 @@ t.test(
     )
     const lock = `select from price_lists where account_id = $1 for no key update`
     const commit = await uncommitted(service.url, shop.id, lock)
-    await t.rejects(expireHistory(service.url), { code: '55P03' })
+    const db = openJobsDatabase(t, service)
+    await t.rejects(moveHistory(db, 400), { code: '55P03' })
     await commit()
-    await t.resolves(expireHistory(service.url))
+    await t.resolves(moveHistory(db, 400))
   },
 )
 
