@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 
 /**
  * What a distributed database cannot keep. A name that is unique over all accounts has a table of its own, which every
- * node has a copy of, and so have users, who refer to it. What triggers did in databases from before, the statements of the service do.
+ * node has a copy of, and so have users, who refer to it. The statements of the service do what triggers did before.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`

@@ -24,17 +24,17 @@ export async function resultOf<Result extends object>(
 
 /** Shows the progress of a job that this command began, and returns the ended job. Throws `JobFailed`. */
 export function followJob(client: PricewellClient, id: number, options: Shared): Promise<Job> {
-  return showingProgress(id, options, (onProgress) =>
-    tellingOn({ ...options, id }, () => client.waitForJob(id, { onProgress })),
+  return withProgress(id, options, (onProgress) =>
+    waitOrTell({ ...options, id }, () => client.waitForJob(id, { onProgress })),
   )
 }
 
 /** Shows a job's progress and returns the ended job. Throws `JobFailed`. */
 export function showToEnd(client: PricewellClient, id: number, options: Shared): Promise<Job> {
-  return showingProgress(id, options, (onProgress) => client.waitForJob(id, { onProgress }))
+  return withProgress(id, options, (onProgress) => client.waitForJob(id, { onProgress }))
 }
 
-async function showingProgress(
+async function withProgress(
   id: number,
   options: Shared,
   wait: (onProgress: (progress: { finished: number; total: number }) => void) => Promise<Job>,
@@ -48,7 +48,7 @@ async function showingProgress(
 }
 
 /** Waits for a job. If the command ends before the job, tells on standard error how to follow it. */
-export async function tellingOn(
+export async function waitOrTell(
   { id, of = '', ...options }: { id: number; of?: string } & Shared,
   wait: () => Promise<Job>,
 ): Promise<Job> {

@@ -12,7 +12,7 @@ import {
 import { isOutcomeUnknown, isUnconnected } from '../client/retry.ts'
 import { problemOf, UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
-import { readPlan, tellingOn } from './follow-job.ts'
+import { readPlan, waitOrTell } from './follow-job.ts'
 import { type feeds, removalPath } from './kinds.ts'
 import { type Shared, tell } from './program.ts'
 import { openClient } from './session.ts'
@@ -205,7 +205,7 @@ async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
     load.onBytes((load.file.bytes * finished) / Math.max(total, 1))
   const client = openClient(load)
   const job = { ...load, id, of: ` with ${load.file.name}` }
-  const { result = [], progress } = await tellingOn(job, () =>
+  const { result = [], progress } = await waitOrTell(job, () =>
     client.waitForJob(id, { onProgress }),
   ).catch((error) => {
     throw (error instanceof JobFailed && problemOf(error.job)) || error

@@ -127,25 +127,25 @@ export async function deleteRows(trx: Trx, list: PriceList): Promise<void> {
     await deleteInSteps(trx, list, sql.table(table), sql.ref(column))
 }
 
-/** One statement for millions of rows would exceed its timeout. */
+/** One statement for a million rows would exceed its timeout. */
 async function deleteInSteps(
   trx: Trx,
   list: PriceList,
   table: RawBuilder<unknown>,
   column: RawBuilder<unknown>,
 ): Promise<void> {
-  const findLast = async (after: number) => {
+  let after = -1
+  for (;;) {
+    // Without its lower bound, a step would read all rows that the earlier ones deleted.
+    const left = sql`${ofList(list)} and ${column} > ${after}`
     const { rows } = await sql<{ last: number | null }>`
       select max(step) as last from (
-        select ${column} as step from ${table} where ${ofList(list)} and ${column} > ${after}
-        order by ${column} limit ${chunkRows}
+        select ${column} as step from ${table} where ${left} order by ${column} limit ${chunkRows}
       ) as steps`.execute(trx)
-    return rows[0]?.last ?? null
-  }
-  let last = await findLast(-1)
-  while (last !== null) {
-    await sql`delete from ${table} where ${ofList(list)} and ${column} <= ${last}`.execute(trx)
-    last = await findLast(last)
+    const last = rows[0]?.last ?? null
+    if (last === null) return
+    await sql`delete from ${table} where ${left} and ${column} <= ${last}`.execute(trx)
+    after = last
   }
 }
 
@@ -153,7 +153,7 @@ async function deleteInSteps(
 export const ofList = ({ account_id, id }: PriceList) =>
   sql`account_id = ${account_id} and price_list_id = ${id}`
 
-/** Changes the rows that meet a condition chunk by chunk, for the same reason. */
+/** Changes the rows that meet a condition chunk by chunk, as `deleteInSteps` does. */
 async function inChunks(
   trx: Trx,
   condition: RawBuilder<unknown>,
@@ -194,7 +194,7 @@ async function findChunk(
 export async function undoDraft(trx: Trx, job: CurrentJob): Promise<void> {
   if (job.price_list_id === null) return
   const list = await lockListOf(trx, job)
-  // They have no prices of days yet.
+  // Draft rows have no prices of days.
   await inChunks(trx, sql`${ofList(list)} and added_version > ${list.version}`, ({ ids }) =>
     sql`delete from price_list_rows where ${ofList(list)} and id = any(${ids}::bigint[])`.execute(
       trx,

@@ -49,9 +49,11 @@ type UpdateAnswer = Answer<number[] | Schemas['Plan'] | Schemas['JobInfo']>
 async function update(trx: Trx, request: Request): Promise<UpdateAnswer> {
   const { body, query, errors } = request
   const observation = { ...query, ...body }
-  const isOfQuery = body.observed_at === undefined
-  const place = { pointer: '/observed_at', field: 'observed_at' }
-  rejectFutureObservation(observation, isOfQuery ? { pointer: '/query/observed_at' } : place)
+  const place =
+    body.observed_at === undefined
+      ? { pointer: '/query/observed_at' }
+      : { pointer: '/observed_at', field: 'observed_at' }
+  rejectFutureObservation(observation, place)
   const list = await lockListToWrite(trx, request)
   const { keyed, cells } = await readCells(trx, list, request)
   const isObserved = observation.observed_at !== undefined || cells.some(hasExpectedPrice)

@@ -132,25 +132,27 @@ t.test('a search finds rows on all pages, and says if there is none', async (t) 
   await page.getByRole('heading', { name: 'Price lists' }).waitFor()
 })
 
-t.test('a search is kept by a heading that is clicked while it runs', async (t) => {
+/** The list while a search for "p00" runs, whose answer `arrive` delivers. */
+async function aRunningSearch(t: Parameters<typeof open>[0]) {
   const page = await open(t, `/#/lists/${list.id}`)
   await page.getByRole('heading', { name: '60 rows' }).waitFor()
-  const late = await aLateAnswer(page, /rows\?.*contains=p00/)
+  const { held, arrive } = await aLateAnswer(page, /rows\?.*contains=p00/)
   await page.getByLabel('Search').fill('p00')
-  await late.held
+  await held
+  return { page, arrive }
+}
+
+t.test('a search is kept by a heading that is clicked while it runs', async (t) => {
+  const { page } = await aRunningSearch(t)
   await page.getByRole('button', { name: 'Product' }).click()
   await page.getByRole('heading', { name: '20 rows' }).waitFor()
   t.match(page.url(), /contains=p00&order=code$/)
 })
 
 t.test('a field keeps the focus when a search ends, and stays when one fails', async (t) => {
-  const page = await open(t, `/#/lists/${list.id}`)
-  await page.getByRole('heading', { name: '60 rows' }).waitFor()
-  const late = await aLateAnswer(page, /rows\?.*contains=p00/)
-  await page.getByLabel('Search').fill('p00')
-  await late.held
+  const { page, arrive } = await aRunningSearch(t)
   await page.getByLabel('As of').focus()
-  await late.arrive()
+  await arrive()
   await page.getByRole('heading', { name: '20 rows' }).waitFor()
   t.equal(await page.evaluate('document.activeElement.name'), 'as_of')
   await page.route('**/rows?*', (route) => route.abort(), { times: 1 })

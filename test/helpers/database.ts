@@ -50,7 +50,7 @@ export function loginOf(url: string): string {
 }
 
 /** Removes history that is older than 400 days, as happens every hour. */
-export async function expireHistory(url: string): Promise<void> {
+export async function deleteOldHistory(url: string): Promise<void> {
   await query(url, 'select expire_history(400); select delete_expired_history(400)')
 }
 

@@ -19,7 +19,11 @@ import type { TestAccount, TestService } from './service.ts'
 import { select } from './sql.ts'
 
 /** A pool like that of the jobs, closed when the test ends. */
-export function openJobsDatabase(t: Test, { url }: TestService): Database {
+export function openJobsDatabase(
+  t: Test,
+  { url }: TestService,
+  { lockTimeoutMs = 60_000 } = {},
+): Database {
   const db = openDatabase(url, {
     client: CopyingClient,
     name: 'test jobs',
@@ -27,7 +31,7 @@ export function openJobsDatabase(t: Test, { url }: TestService): Database {
     onError: () => undefined,
     acquireTimeoutMs: 5000,
     statementTimeoutMs: 60_000,
-    lockTimeoutMs: 60_000,
+    lockTimeoutMs,
   })
   t.teardown(() => db.destroy())
   return db

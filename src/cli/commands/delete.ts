@@ -124,11 +124,14 @@ async function deleteAll(
   return total
 }
 
-/** Makes the pointers of a refusal count from the first key of all calls. */
+/** Makes the rows and pointers of a refusal count from the first key of all calls. */
 function renumbered(fault: unknown, from: number): unknown {
   if (!(fault instanceof Problem)) return fault
-  for (const error of fault.errors)
-    error.pointer = error.pointer.replace(/\d+/, (place) => String(Number(place) + from))
+  for (const error of fault.errors) {
+    if (error.row === undefined) continue
+    error.row += from
+    error.pointer = `/${error.row}`
+  }
   return fault
 }
 

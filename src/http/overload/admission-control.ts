@@ -45,7 +45,7 @@ export async function admitRequests(
   })
   const isLate = watchEventLoop(app, load.eventLoopDelayMaxMs)
   const refusalOf = (operation: Operation, request: FastifyRequest, reply: FastifyReply) => {
-    // Who left while the token was looked up has closed: what is taken now would never be given back.
+    // A client that left while its token was looked up would never give back the room for its body.
     if (reply.raw.destroyed) return clientGone()
     return isLate()
       ? overloaded('More requests come in than can be answered.')

@@ -54,20 +54,20 @@ function showRows(panel, list, place, signal) {
   const refill = refilling(rows, signal)
   let shown = place
   const load = () => refill((current) => rowsOf({ list, title, show }, shown, current))
-  const go = (/** @type {Partial<typeof place>} */ change) => {
+  const moveTo = (/** @type {Partial<typeof place>} */ change) => {
     shown = { ...shown, page: 1, ...change }
     return placeOf(list, shown)
   }
   /** @type {import('./list-place.js').Shown['show']} */
   const show = async (change) => {
-    history.pushState(null, '', go(change))
+    history.pushState(null, '', moveTo(change))
     await load()
     refocus(rows, 'th[aria-sort] button')
   }
   const search = searchField((contains) => {
     if (signal.aborted) return
     // Each pause while typing would be a step back.
-    history.replaceState(null, '', go({ contains }))
+    history.replaceState(null, '', moveTo({ contains }))
     void load()
   }, place.contains)
   panel.replaceChildren(
