@@ -13,8 +13,7 @@ token=$(curl -sS --fail-with-body "$url/login/" -H 'content-type: application/js
 # Usage: post <path> <content type> <body, or @file>
 post() {
   echo "POST $1"
-  curl -sS --fail-with-body "$url/api/v1/$1" -H "authorization: jwt $token" -H "content-type: $2" --data-binary "$3"
-  echo
+  curl -sS --fail-with-body "$url/api/v1/$1" -H "authorization: jwt $token" -H "content-type: $2" --data-binary "$3" && echo
 }
 json() { post "$1" application/json "$2"; }
 csv() { post "$1" text/csv "@$2"; }

@@ -3,6 +3,7 @@
 
 import csv
 import gzip
+import http.client
 import io
 import json
 import os
@@ -19,19 +20,26 @@ DATA = pathlib.Path(__file__).parent / "data"
 
 
 def call(method, path, body=None, **headers):
-    """Sends a request and repeats it while the service is too busy. The key prevents a second effect of a POST."""
+    """Sends a request, up to eight times if the service is busy or away. The key prevents a second effect of a POST."""
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     if method == "POST":
         headers["idempotency-key"] = str(uuid.uuid4())
-    while True:
+    for attempt in range(1, 9):
+        wait = 2**attempt / 8
         request = urllib.request.Request(URL + path, data=body, method=method, headers=headers)
         try:
             with urllib.request.urlopen(request) as response:
                 return response.read()
         except urllib.error.HTTPError as error:
-            if error.code not in (429, 503):
-                raise SystemExit(f"{method} {path}: {error.read().decode()}")
-            time.sleep(float(error.headers.get("retry-after", 1)))
+            reason = error.read().decode()
+            # 409 comes with Retry-After while an earlier request with this key is running.
+            if error.code not in (409, 429, 503) or "retry-after" not in error.headers:
+                break
+            wait = float(error.headers["retry-after"])
+        except (OSError, http.client.HTTPException) as error:
+            reason = error
+        time.sleep(wait)
+    raise SystemExit(f"{method} {path}: {reason}")
 
 
 def post(path, value, **headers):
@@ -62,6 +70,8 @@ while job["status"] == "progress":
     time.sleep(0.2)
     job = json.loads(call("GET", f"/api/v1/jobs/{job['id']}/", **auth))
 print("sales:", job["status"], job["progress"])
+if job["status"] != "done":
+    raise SystemExit(job["errors"])
 
 # Lists can be read as files, too: all rows as of one moment.
 export = call("GET", "/api/v1/sales_history/?code=MUG-01", accept="text/csv", **auth).decode("utf-8-sig")

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { childEnvironment } from './helpers/process.ts'
 import { sharedService } from './helpers/shared-service.ts'
+import { standIn } from './helpers/stand-in.ts'
 import { aUser } from './helpers/user.ts'
 
 const examples = join(import.meta.dirname, '../examples')
@@ -38,6 +39,17 @@ t.test('curl.sh loads a file of each kind, and runs again', async (t) => {
   ])
 })
 
+t.test('curl.sh ends when a call is refused', async (t) => {
+  const refusal = { type: 'invalid-request', title: 'T', status: 400, detail: 'D', instance: 'i' }
+  const { url, requests } = await standIn(t, [
+    { status: 200, body: { token: 'a.b.c' } },
+    ...Array(2).fill({ status: 201, body: {} }),
+    { status: 400, body: refusal },
+  ])
+  await t.rejects(runExample('bash', 'curl.sh', { PRICEWELL_URL: url }), { code: 1 })
+  t.equal(requests.at(-1)?.url, '/api/v1/price_list/bulk_create/')
+})
+
 t.test('typescript.ts sets prices and names a refused row, and runs again', async (t) => {
   const run = await runner(process.execPath, 'typescript.ts')
   const expected = [
@@ -57,15 +69,41 @@ t.test('python.py loads and exports files, and runs again', { skip: !python }, a
   t.match(await run(), /'updated': 5/)
 })
 
+t.test(
+  'python.py repeats what got no answer, and fails with its job',
+  { skip: !python },
+  async (t) => {
+    const problem = { title: 'T', status: 409, detail: 'D', instance: 'i' }
+    const running = { status: 409, headers: { 'retry-after': '0' }, body: problem }
+    const job = { id: 7, status: 'failed', progress: {}, errors: [{ code: 'bad' }] }
+    const answers = [
+      { status: 200, body: { token: 'a.b.c' } },
+      ...(['destroy', running] as const),
+      ...[
+        { status: 201, body: {} },
+        { status: 201, body: {} },
+      ],
+      { status: 202, body: job },
+    ]
+    const { url, requests } = await standIn(t, answers)
+    const stderr = /^\[\{'code': 'bad'\}\]\n$/
+    await t.rejects(runExample('python3', 'python.py', { PRICEWELL_URL: url }), { code: 1, stderr })
+    const keys = requests.slice(1, 4).map(({ headers }) => headers['idempotency-key'])
+    t.equal(new Set(keys).size, 1)
+  },
+)
+
 /** Runs an example in the name of a new account; answers what it prints. */
 async function runner(command: string, file: string): Promise<() => Promise<string>> {
   const { email, password } = await aUser(service)
   const login = { PRICEWELL_EMAIL: email, PRICEWELL_PASSWORD: password }
-  const env = childEnvironment({ PRICEWELL_URL: url, ...login })
-  return async () => {
-    const { stdout } = await promisify(execFile)(command, [join(examples, file)], { env })
-    return stdout
-  }
+  return () => runExample(command, file, { PRICEWELL_URL: url, ...login })
+}
+
+async function runExample(command: string, file: string, settings: Record<string, string>) {
+  const env = childEnvironment(settings)
+  const { stdout } = await promisify(execFile)(command, [join(examples, file)], { env })
+  return stdout
 }
 
 function findPython(): boolean {

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/openapi-client.d.ts'
-import { sentence, Unreachable } from './problem.ts'
+import { Problem, sentence, Unreachable } from './problem.ts'
 import { pause } from './retry.ts'
 
 export type Job = components['schemas']['Job']
@@ -30,21 +30,36 @@ export function isJob(answer: object): answer is JobInfo {
 /** Opens the server-sent events of a job. */
 type OpenEvents = (id: number, signal?: AbortSignal) => Promise<ReadableStream<Uint8Array>>
 
-/** Follows a job to its end, reconnecting if necessary. Throws `JobFailed` unless the job ends as `done`. */
+/** How long a service that restarts may be away while a job is followed. */
+const outageMs = 60_000
+
+/**
+ * Follows a job to its end; once connected, also through an outage of a minute. Throws `JobFailed` unless the job ends
+ * as `done`.
+ */
 export async function waitForJob(
   open: OpenEvents,
   id: number,
   { onProgress, signal }: WaitOptions,
 ): Promise<Job> {
+  let connectedAt = Number.NEGATIVE_INFINITY
   for (;;) {
-    for await (const { event, data } of readEvents(await open(id, signal))) {
+    const stream = await open(id, signal).catch((error: unknown) => {
+      if (!isOutage(error) || performance.now() - connectedAt > outageMs) throw error
+    })
+    for await (const { event, data } of stream ? readEvents(stream) : []) {
       const job = JSON.parse(data)
       onProgress?.(job.progress)
       if (event === 'end') return done(job)
     }
+    if (stream) connectedAt = performance.now()
     await pause(1, signal)
   }
 }
+
+const isOutage = (error: unknown) =>
+  error instanceof Unreachable ||
+  (error instanceof Problem && [429, 502, 503, 504].includes(error.status))
 
 function done(job: Job): Job {
   if (job.status !== 'done') throw new JobFailed(job)

@@ -29,6 +29,8 @@ const isOfGateway = (answer: Response) =>
 export interface Reading {
   signal?: AbortSignal | null
   parseAs?: unknown
+  /** Whether an earlier attempt may have been carried out. */
+  mayHaveActed?: boolean
 }
 
 export type PatientSend = (request: Request, init?: Reading) => Promise<Response>
@@ -47,7 +49,7 @@ export const isDoubtful = (response: Response): boolean => doubtful.has(response
 export function patiently(send: Send, patience: Patience): PatientSend {
   return async (request, init) => {
     const nextWait = waits(patience)
-    let mayHaveActed = false
+    let mayHaveActed = init?.mayHaveActed ?? false
     for (;;) {
       const answer = await attempt(send, request, init)
       const isUnknown = await isOutcomeUnknown(answer)
@@ -136,10 +138,15 @@ function noAnswer({ url }: Request, error: TypeError): Unreachable {
 }
 
 function inDoubt(answer: Response, mayHaveActed: boolean): Response {
-  if (mayHaveActed && (isOfGateway(answer) || [429, 503].includes(answer.status)))
-    doubtful.add(answer)
+  if (mayHaveActed && !tellsOutcome(answer)) doubtful.add(answer)
   return answer
 }
+
+/** Whether a response tells what became of earlier attempts: the service looked up their Idempotency-Key. */
+const tellsOutcome = (answer: Response) =>
+  !isOfGateway(answer) &&
+  ![401, 403, 429, 500, 503].includes(answer.status) &&
+  !(isRunning(answer) && retryAfterSeconds(answer) !== undefined)
 
 /** Whether the service may have got the request, and this does not tell what became of it. */
 export async function isOutcomeUnknown(answer: Response | Unreachable): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { PatientSend } from './retry.ts'
+import { isDoubtful, type PatientSend } from './retry.ts'
 
 /** Where a client takes its token from. */
 export interface Tokens {
@@ -44,10 +44,14 @@ export function authorized(send: PatientSend, tokens: Tokens): PatientSend {
     if (token) headers.set('authorization', `jwt ${token}`)
     const response = await send(request.clone(), init)
     if (response.status !== 401) return response
-    const renewed = await tokens.renewed(token)
+    const mayHaveActed = isDoubtful(response)
+    const renewed = await tokens.renewed(token).catch((error: unknown) => {
+      // The error of a login would say that nothing was written.
+      if (!mayHaveActed) throw error
+    })
     if (renewed === undefined) return response
     headers.set('authorization', `jwt ${renewed}`)
     await response.body?.cancel()
-    return send(request, init)
+    return send(request, { ...init, mayHaveActed })
   }
 }

@@ -134,6 +134,9 @@ t.test('a service that is killed: the message says what became of the file', asy
   }))
   const { url } = await standIn(t, answers)
   t.match((await load(url)).stderr, /^Later\. a\.csv may have been loaded\. Run the command again/)
+  const noToken = { ...unknown, status: 401, body: { ...later, status: 401, detail: 'Expired.' } }
+  const expired = await standIn(t, ['destroy', noToken])
+  t.match((await load(expired.url)).stderr, /^Expired\. a\.csv may have been loaded\./)
   const toPlan = await standIn(t, answers)
   t.match(
     (await shell(`pricewell load prices --list L a.csv --plan --url ${toPlan.url}`)).stderr,

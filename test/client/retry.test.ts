@@ -119,6 +119,31 @@ t.test('a change without a key is not repeated when its answer is lost', async (
   }
 })
 
+t.test('a change without a key is repeated when it was not carried out', async (t) => {
+  const { url, requests } = await standIn(t, [problem(503, again), { status: 200, body: {} }])
+  const { PATCH } = createClient({ baseUrl: url, token: 'a.b.c' })
+  await PATCH('/api/v1/agreement/{id}', { params: { path: { id: 1 } }, body: {} })
+  t.equal(requests.length, 2)
+})
+
+t.test('a new token leaves what is in doubt in doubt', async (t) => {
+  const faultOf = async (answers: StandInAnswer[], renew: () => string) => {
+    const { url } = await standIn(t, answers)
+    let asked = 0
+    const token = () => (asked++ === 0 ? 'a.b.c' : renew())
+    const { POST } = createClient({ baseUrl: url, token, retries: 1 })
+    return POST(salesPath, { body: [] }).catch((fault: unknown) => fault)
+  }
+  const refuse = () => {
+    throw new Error('The password is wrong.')
+  }
+  const lost: StandInAnswer[] = ['destroy', problem(401)]
+  const busy = await faultOf([...lost, problem(503, again)], () => 'd.e.f')
+  t.match(busy, { status: 503, mayHaveActed: true })
+  t.match(await faultOf(lost, refuse), { status: 401, mayHaveActed: true })
+  t.match(await faultOf([problem(401)], refuse), { message: 'The password is wrong.' })
+})
+
 t.test('the retries have an end, and a long Retry-After is not waited for', async (t) => {
   const busy = await standIn(t, [problem(503, again)])
   const { GET } = createClient({ baseUrl: busy.url, token: 'a.b.c', retries: 2 })
@@ -143,6 +168,10 @@ t.test('an error says whether the change may have been made all the same', async
     ['half an answer', [{ ...done, ends: 'cut' }], { name: 'Unreachable', mayHaveActed: true }],
     ['no JSON', [{ ...done, body: '[1' }], { name: 'Unreachable', mayHaveActed: true }],
     ['busy', [problem(503, again)], { status: 503, mayHaveActed: false }],
+    ['no answer, then too many', ['destroy', problem(429, again)], { mayHaveActed: true }],
+    ['no answer, then no token', ['destroy', problem(401)], { status: 401, mayHaveActed: true }],
+    ['no answer, then no right', ['destroy', problem(403)], { status: 403, mayHaveActed: true }],
+    ['no answer, then a bug', ['destroy', problem(500)], { status: 500, mayHaveActed: true }],
     ['no answer, then refused', ['destroy', problem(400)], { status: 400, mayHaveActed: false }],
   ]
   const faultOf = (answer: Promise<unknown>) => answer.catch((fault: unknown) => fault)
@@ -151,6 +180,11 @@ t.test('an error says whether the change may have been made all the same', async
     const { POST } = createClient({ baseUrl: url, token: 'a.b.c', retries: 1 })
     t.match(await faultOf(POST(salesPath, { body: [] })), expected, name)
   }
+  const running = await standIn(t, ['destroy', problem(409, again)])
+  const impatient = { runningSecondsMax: 0, retries: 1 }
+  const client = createClient({ baseUrl: running.url, token: 'a.b.c', ...impatient })
+  const first = await faultOf(client.POST(salesPath, { body: [] }))
+  t.match(first, { status: 409, mayHaveActed: true }, 'the first attempt is running')
   const { url } = await standIn(t, ['destroy'])
   const reads = createClient({ baseUrl: url, token: 'a.b.c', retries: 0 })
   const none = { mayHaveActed: false }
@@ -273,4 +307,22 @@ t.test('events that break off are taken up again', async (t) => {
   const { waitForJob } = createClient({ baseUrl: url, token: 'a.b.c' })
   t.strictSame(await waitForJob(7, { onProgress }), job)
   t.strictSame([seen, requests.length], [[1, 1, 2], 4])
+})
+
+t.test('a job is followed through an outage that is longer than the retries', async (t) => {
+  const headers = { 'content-type': 'text/event-stream' }
+  const progress = { total: 2, finished: 1, error: 0 }
+  const job = { id: 7, status: 'done', progress, errors: [] }
+  const start = { status: 200, headers, body: ': on\n\n', ends: 'cut' } as const
+  const end = { status: 200, headers, body: `event: end\ndata: ${JSON.stringify(job)}\n\n` }
+  const answers = [start, 'destroy', problem(502), problem(503), end] as const
+  const { url } = await standIn(t, [...answers])
+  const { waitForJob } = createClient({ baseUrl: url, token: 'a.b.c', retries: 0 })
+  t.strictSame(await waitForJob(7), job)
+  const refusing = await standIn(t, [start, problem(404)])
+  const other = createClient({ baseUrl: refusing.url, token: 'a.b.c', retries: 0 })
+  await t.rejects(other.waitForJob(7), { name: 'Problem', status: 404 })
+  const away = await standIn(t, ['destroy', end])
+  const unheard = createClient({ baseUrl: away.url, token: 'a.b.c', retries: 0 })
+  await t.rejects(unheard.waitForJob(7), { name: 'Unreachable' })
 })
