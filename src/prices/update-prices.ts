@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
-import { extensionKey, readRowKeys } from '../catalog/row-key.ts'
+import { readRowKeys } from '../catalog/row-key.ts'
 import { Answer, type Handler, type OperationRequest, type Schemas } from '../contract/operation.ts'
 import { inputRowsToJoin } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
@@ -13,18 +13,18 @@ import {
   rejectUnmanaged,
   rejectUnpublished,
 } from '../price-lists/queries.ts'
-import { dimensionIndex } from './payload.ts'
 import { answerPlanOrJob } from './plans/enqueue-plan.ts'
 import { planPrices } from './plans/plan-prices.ts'
 import {
   type Cell,
   cellColumns,
+  type GivenCells,
   positionColumn,
   rejectFaultyCell,
   rowsOf,
   uniqueCells,
 } from './write/cells.ts'
-import { type FindPlaces, rejectViolations } from './write/reject-violations.ts'
+import { rejectViolations } from './write/reject-violations.ts'
 import { findPublishedRows, rejectMissing, type Written } from './write/set-prices.ts'
 import {
   findStaleCells,
@@ -92,7 +92,7 @@ async function planUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
 async function writeUpdate(trx: Trx, call: UpdateCall): Promise<UpdateAnswer> {
   const { list, cells, isAtOnce } = call
   const write = async (some: Cell[]) =>
-    writeCellsInOrder(trx, list, await inputCells(trx, list, some))
+    writeCellsInOrder(trx, list, (await stageCells(trx, list, some)).from)
   const done = isAtOnce ? await write(cells) : undefined
   const isWhole = done?.updated === rowsOf(cells).length
   const fresh = isWhole ? cells : await findFresh(trx, call)
@@ -114,7 +114,7 @@ async function findFresh(
   rejectMissing(keyed, rows, await findPublishedRows(trx, list, rows), errors)
   errors.reject()
   if (!isObserved) return cells
-  const given = { from: await inputCells(trx, list, cells), line: sql`null::integer` }
+  const given = await stageCells(trx, list, cells)
   const stale = stalePositions(await findStaleCells(trx, list, given, observation))
   return cells.filter(({ position }) => !stale.has(position))
 }
@@ -143,7 +143,11 @@ async function record(
   cells: Cell[],
   written: Written,
 ): Promise<number> {
-  await rejectViolations(trx, list, { written, origin, findPlaces: placesIn(list, cells) })
+  await rejectViolations(trx, list, {
+    written,
+    origin,
+    stageCells: () => stageCells(trx, list, cells),
+  })
   const { priced } = written
   const change = { kind: 'update_prices', priced, added: 0, removed: 0 } as const
   return recordRevision(trx, list, { ...change, origin, observed_at })
@@ -151,29 +155,9 @@ async function record(
 
 const hasExpectedPrice = ({ row }: Cell): boolean => row.expected_price !== undefined
 
-/** Finds violating cells in the payload. */
-const placesIn =
-  (list: PriceList, cells: Cell[]): FindPlaces =>
-  async (violating) => {
-    const placeOf = (...place: unknown[]) => JSON.stringify(place)
-    const positions = new Map<string, number>()
-    await mapCooperatively(cells, ({ code, extensions, row, position }) => {
-      const { date = null } = row
-      positions.set(
-        placeOf(code, extensionKey(extensions), dimensionIndex(list, row), date),
-        position,
-      )
-    })
-    return violating.map(({ code, extension_key, dimension, date }) => {
-      const row = positions.get(placeOf(code, extension_key, dimension, date))
-      return row === undefined ? { pointer: '' } : { pointer: `/payload/${row}`, row }
-    })
-  }
-
-/** The cells as a FROM item `f`. */
-async function inputCells(trx: Trx, list: PriceList, cells: Cell[]) {
+async function stageCells(trx: Trx, list: PriceList, cells: Cell[]): Promise<GivenCells> {
   const input = await inputRowsToJoin(trx, [positionColumn, ...cellColumns(list)], cells)
-  return sql`(select * from ${input}) as f`
+  return { from: sql`(select * from ${input}) as f`, line: sql`null::integer` }
 }
 
 async function planCells(
@@ -181,7 +165,7 @@ async function planCells(
   { list, request: { origin }, cells, observation: { observed_at } }: UpdateCall,
   fresh: Cell[],
 ): Promise<Answer<Schemas['Plan']>> {
-  const input = await inputCells(trx, list, fresh)
+  const { from } = await stageCells(trx, list, fresh)
   const skipped = cells.length - fresh.length
-  return planPrices(trx, list, { cells: input, origin, observed_at, skipped })
+  return planPrices(trx, list, { cells: from, origin, observed_at, skipped })
 }

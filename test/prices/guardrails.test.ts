@@ -1,4 +1,5 @@
 import t from 'tap'
+import { dayAfter } from '../../src/price-lists/calendar.ts'
 import { anApiKey, withKey } from '../helpers/api-keys.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList, uk } from '../helpers/plans.ts'
@@ -60,6 +61,24 @@ t.test('errors name the row, the old and the new price and the limit', async (t)
     ],
   })
   t.match(await pricesNow(), { A: 10, B: 20 })
+})
+
+t.test('of many violations the first 1,000 in the order of the call are listed', async (t) => {
+  const codes = ['A', 'B', 'C']
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  await aList(shop, { name: 'L', is_calendar: true, guardrails: { min_price: 9 } })
+  await addProducts(shop, 'L', codes.map(uk))
+  const days = Array.from({ length: 365 }, (_, day) => dayAfter('2026-12-31', -day))
+  const payload = days.flatMap((date) => codes.map((code) => ({ ...uk(code), date, price: 1 })))
+  const json = await shop.post(updates, { price_list_name: 'L', payload })
+  const lines = payload.map(({ code, country, date, price }) => [code, country, date, price])
+  const csv = `code,country,date,price\n${lines.join('\n')}\n`
+  const sent = await shop.send('POST', `${updates}?price_list_name=L`, csv, file)
+  for (const { body } of [json, sent]) {
+    t.equal(body.error_count, 1095)
+    const rows = body.errors.map(({ row }: { row: number }) => row)
+    t.strictSame(rows, [...Array(1000).keys()])
+  }
 })
 
 t.test('files and jobs are guarded, too, and name lines', async (t) => {

@@ -10,12 +10,8 @@ import { lockPriceList, type PriceList } from '../../price-lists/queries.ts'
 import { answerPlanOrJob } from '../plans/enqueue-plan.ts'
 import { planPrices } from '../plans/plan-prices.ts'
 import { fixedKeys } from '../update-prices.ts'
-import { cellColumns, rejectFaultyCell } from '../write/cells.ts'
-import {
-  type FindPlaces,
-  rejectViolations,
-  type ViolatingCell,
-} from '../write/reject-violations.ts'
+import { cellColumns, rejectFaultyCell, stagedFile } from '../write/cells.ts'
+import { rejectViolations } from '../write/reject-violations.ts'
 import {
   findStaleCells,
   type Observation,
@@ -59,7 +55,7 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
       if (query.plan === 'true') {
         const { observed_at } = query
         const plan = await planPrices(trx, locked, {
-          cells: sql`pg_temp.feed f`,
+          cells: stagedFile.from,
           origin,
           observed_at,
           skipped,
@@ -67,11 +63,11 @@ export const feedPrices: Feed<'updatePrices'> = async (trx, { account, query, or
         const headers = { ...plan.headers, ...skippedRows(query, skipped) }
         return answerPlanOrJob(trx, locked, { origin, job }, new Answer(plan.body, headers))
       }
-      const { updated, written } = await writeCells(trx, locked, sql`pg_temp.feed f`)
+      const { updated, written } = await writeCells(trx, locked, stagedFile.from)
       // For a calendar list, months are compared, not rows.
       const unchanged = list.is_calendar ? undefined : updated - written.changed
-      const findPlaces: FindPlaces = (cells) => findLines(trx, cells)
-      await rejectViolations(trx, locked, { written, origin, findPlaces })
+      const stageCells = async () => stagedFile
+      await rejectViolations(trx, locked, { written, origin, stageCells })
       const { observed_at, on_stale } = query
       const { priced } = written
       const change = { kind: 'update_prices', origin, job, priced, added: 0, removed: 0 } as const
@@ -113,18 +109,6 @@ function rejectFaultyPriced(
     errors.add(position, pricedColumn.name, 'type', sentences.trueOrFalse)
 }
 
-/** Finds the lines of violating cells in the file. */
-async function findLines(trx: Trx, cells: ViolatingCell[]): ReturnType<FindPlaces> {
-  const { rows } = await sql<{ row: number; line: number }>`
-    select f.position as row, f.line
-    from rows from (json_to_recordset(${JSON.stringify(cells)}::json)
-      as (code text, extension_key text, dimension integer, date date)) with ordinality as cell
-    join pg_temp.feed f on f.code = cell.code and f.extension_key = cell.extension_key and f.dimension = cell.dimension
-      and f.date is not distinct from cell.date
-    order by cell.ordinality`.execute(trx)
-  return rows.map(({ row, line }) => ({ pointer: `/${row}`, row, line }))
-}
-
 /**
  * Deletes stale cells from the staged rows, and returns their number. Throws `stale-rows` unless `on_stale` is `skip`.
  */
@@ -136,8 +120,7 @@ async function deleteStaleCells(
   const { rows: expecting } = await sql`
     select from pg_temp.feed where expected_price is not null limit 1`.execute(trx)
   if (observation.observed_at === undefined && expecting.length === 0) return 0
-  const cells = { from: sql`pg_temp.feed f`, line: sql`f.line` }
-  const { positions, count } = await findStaleCells(trx, list, cells, observation)
+  const { positions, count } = await findStaleCells(trx, list, stagedFile, observation)
   if (count > 0)
     await sql`delete from pg_temp.feed where position = any(${positions}::integer[])`.execute(trx)
   return count

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { KeyedRow } from '../../catalog/row-key.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
@@ -9,6 +10,20 @@ import { dimensionIndex, keyColumns, rejectFaultyAddress } from '../payload.ts'
 
 /** A price in a payload, for a row, a dimension and, in a calendar list, a day. */
 export type Cell = KeyedRow<Schemas['UpdatePricesRow']>
+
+/** The cells of a call, staged. */
+export interface GivenCells {
+  /** A FROM item `f`: position, code, extension_key, dimension, date, price, expected_price. */
+  from: RawBuilder<unknown>
+  /** SQL of a cell's line in its file; SQL null without a file. */
+  line: RawBuilder<unknown>
+}
+
+export const stagedFile: GivenCells = { from: sql`pg_temp.feed f`, line: sql`f.line` }
+
+/** Where errors say that a cell is. */
+export const placeOf = ({ position: row, line }: { position: number; line: number | null }) =>
+  line === null ? { pointer: `/payload/${row}`, row } : { pointer: `/${row}`, row, line }
 
 /** Reports a cell whose address does not fit the list, or whose price has more decimals than the list. */
 export function rejectFaultyCell(

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Origin } from '../../contract/operation.ts'
-import type { RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import {
@@ -18,29 +17,14 @@ import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import { joinProducts } from '../../price-lists/list-rows.ts'
 import { withMargin } from '../../price-lists/margin-sql.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
+import { type GivenCells, placeOf } from './cells.ts'
 import type { Written } from './set-prices.ts'
-
-/** A price that violates guardrails. */
-export interface ViolatingCell {
-  row_id: number
-  code: string
-  extension_key: string
-  dimension: number
-  date: string | null
-  old: number | null
-  new: number
-  violations: GuardrailName[]
-}
-
-/** Finds the places of cells in the request, in the order of the cells. */
-export type FindPlaces = (
-  cells: ViolatingCell[],
-) => Promise<Pick<RequestError, 'pointer' | 'row' | 'line'>[]>
 
 interface Guarded {
   written: Written
   origin: Origin
-  findPlaces: FindPlaces
+  /** Stages the prices of the call. */
+  stageCells: () => Promise<GivenCells>
 }
 
 /**
@@ -50,38 +34,60 @@ interface Guarded {
 export async function rejectViolations(
   trx: Trx,
   list: PriceList,
-  { written, origin, findPlaces }: Guarded,
+  { written, origin, stageCells }: Guarded,
 ): Promise<void> {
   if (Object.keys(guardrailsOf(list)).length === 0 || origin.override !== undefined) return
-  const { cells, count, changed } = written.mayViolate
-    ? await findViolating(trx, list)
-    : { cells: [], count: 0, changed: written.changed }
+  const { count, changed } = written.mayViolate
+    ? await countViolations(trx, list)
+    : { count: 0, changed: written.changed }
   const ofList = listErrors(list, { changed, removed: 0 })
   if (ofList.length + count === 0) return
-  const ofCells = count > 0 ? errorsOf(list, cells, await findPlaces(cells)) : []
+  const cells = count > 0 ? await findViolating(trx, list, await stageCells()) : []
+  const ofCells = violationErrors(list, cells, placeOf)
   throw guardrailViolated([...ofList, ...ofCells], ofList.length + count)
+}
+
+async function countViolations(
+  trx: Trx,
+  list: PriceList,
+): Promise<{ count: number; changed: number }> {
+  const { rows } = await sql<{ count: number; changed: number }>`
+    select coalesce(sum(cardinality(violations)), 0) as count, count(distinct row_id) as changed
+    from ${await judgedCells(trx, list)}`.execute(trx)
+  return rows[0] ?? { count: 0, changed: 0 }
+}
+
+interface ViolatingCell {
+  position: number
+  line: number | null
+  old: number | null
+  new: number
+  violations: GuardrailName[]
+}
+
+/** The first violating cells, in the order of the call. */
+async function findViolating(
+  trx: Trx,
+  list: PriceList,
+  { from, line }: GivenCells,
+): Promise<ViolatingCell[]> {
+  const { rows } = await sql<ViolatingCell>`
+    select f.position, ${line} as line, cell.old, cell.new, to_json(cell.violations) as violations
+    from ${await judgedCells(trx, list)} join ${from} on f.code = cell.code and f.extension_key = cell.extension_key
+      and f.dimension = cell.dimension and f.date is not distinct from cell.date
+    where cardinality(cell.violations) > 0
+    order by f.position limit ${listedMax}`.execute(trx)
+  return rows
 }
 
 const columns = ['row_id', 'code', 'extension_key', 'dimension', 'date', 'old', 'new']
 
-async function findViolating(
-  trx: Trx,
-  list: PriceList,
-): Promise<{ cells: ViolatingCell[]; count: number; changed: number }> {
+/** SQL of the written prices with the guardrails that each violates. */
+async function judgedCells(trx: Trx, list: PriceList): Promise<RawBuilder<unknown>> {
   const price = { old: sql`old`, new: sql`new`, margin: sql`margin` }
   const priced = await withMarginsIfGuarded(trx, list)
-  const { rows } = await sql<{ cells: ViolatingCell[]; count: number; changed: number }>`
-    with cell as materialized (
-      select ${sql.join(columns.map((name) => sql.ref(name)))}, ${violationsOf(list, price)} as violations from ${priced}
-    )
-    select (
-        select coalesce(json_agg(violating), '[]') from (
-          select * from cell where cardinality(violations) > 0 order by row_id, dimension, date limit ${listedMax}
-        ) as violating
-      ) as cells, (select coalesce(sum(cardinality(violations)), 0) from cell) as count,
-      (select count(distinct row_id) from cell) as changed`.execute(trx)
-  const { cells = [], count = 0, changed = 0 } = rows[0] ?? {}
-  return { cells, count: Number(count), changed: Number(changed) }
+  const shown = sql.join(columns.map((name) => sql.ref(name)))
+  return sql`(select ${shown}, ${violationsOf(list, price)} as violations from ${priced}) as cell`
 }
 
 /** SQL of the written prices, with margins only if a guardrail needs them: they take a third of the time. */
@@ -102,13 +108,4 @@ function writtenCells(list: PriceList): RawBuilder<unknown> {
     ${joinProducts(list)}
     where cell.change = 'priced'
   ) as cell`
-}
-
-function errorsOf(
-  list: PriceList,
-  cells: ViolatingCell[],
-  places: Awaited<ReturnType<FindPlaces>>,
-): RequestError[] {
-  const errors = violationErrors(list, cells, (_, index) => places[index] ?? { pointer: '' })
-  return errors.sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
 }

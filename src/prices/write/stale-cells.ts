@@ -9,6 +9,7 @@ import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/publication.ts'
 import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
+import { type GivenCells, placeOf } from './cells.ts'
 
 /** A call's options about stale prices. */
 export interface Observation {
@@ -29,14 +30,6 @@ export function rejectFutureObservation(
   if (Date.parse(utcTimestamp(observed_at)) <= Date.now() + aheadMinutes * 60_000) return
   const message = `must be at most ${aheadMinutes} minutes ahead`
   throw invalidRequest([{ ...place, code: 'too_far_ahead', message }])
-}
-
-/** Cells with their place in the payload. */
-interface GivenCells {
-  /** A FROM item `f`: position, code, extension_key, dimension, date, price, expected_price. */
-  from: RawBuilder<unknown>
-  /** SQL of a cell's line in its file; SQL null without a file. */
-  line: RawBuilder<unknown>
 }
 
 interface StaleCell {
@@ -213,10 +206,8 @@ function confirmedCells(list: PriceList, observedAt: string): RawBuilder<unknown
 }
 
 function staleRows(first: readonly StaleCell[], errorCount: number): Problem {
-  const errors = first.map(({ position: row, line, held, expected, known }) => ({
-    pointer: `/payload/${row}`,
-    row,
-    ...(line !== null && { line, pointer: `/${row}` }),
+  const errors = first.map(({ held, expected, known, ...place }) => ({
+    ...placeOf(place),
     code: 'stale' as const,
     message: staleMessage(held, expected, known),
   }))
