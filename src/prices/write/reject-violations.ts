@@ -71,11 +71,14 @@ async function findViolating(
   list: PriceList,
   { from, line }: GivenCells,
 ): Promise<ViolatingCell[]> {
+  // Materialized, because Citus on PostgreSQL 15 and 16 refuses outer joins beside staged rows.
   const { rows } = await sql<ViolatingCell>`
+    with cell as materialized (
+      select * from ${await judgedCells(trx, list)} where cardinality(violations) > 0
+    )
     select f.position, ${line} as line, cell.old, cell.new, to_json(cell.violations) as violations
-    from ${await judgedCells(trx, list)} join ${from} on f.code = cell.code and f.extension_key = cell.extension_key
+    from cell join ${from} on f.code = cell.code and f.extension_key = cell.extension_key
       and f.dimension = cell.dimension and f.date is not distinct from cell.date
-    where cardinality(cell.violations) > 0
     order by f.position limit ${listedMax}`.execute(trx)
   return rows
 }
