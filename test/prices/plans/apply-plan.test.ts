@@ -204,6 +204,52 @@ t.test('a plan of a revert that leaves conflicts out counts them as the call doe
   t.match(await pricesNow(), { A: 11, B: 0 })
 })
 
+t.test('a plan of a revert is stale where a price was changed since', async (t) => {
+  const { shop, list, apply, pricesNow } = await aPricedList(t)
+  const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+  const { body } = await shop.post(path, { revision: 2 })
+  await setPrices(shop, 'L', [{ ...uk('A'), price: 11 }])
+  const refused = await apply(body.id)
+  expectProblem(t, refused, { status: 409, type: 'plan-stale' })
+  t.match(refused.body.errors, [{ code: 'stale', cell: uk('A') }])
+  t.match(await apply(body.id, { skip: ['stale'] }), { body: { priced: 1, skipped: 1 } })
+  t.strictSame(await pricesNow(), { A: 11, B: 0 })
+})
+
+t.test('a plan of a revert brings back no row that it did not show', async (t) => {
+  const { shop, list, apply, pricesNow } = await aPricedList(t)
+  const removal = { price_list_name: 'L', payload: ['A', 'B'].map(uk) }
+  await shop.post('/api/v1/prices/bulk_remove_products/', removal)
+  const setActive = (active: boolean) =>
+    shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('A'), active }])
+  await setActive(false)
+  const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+  const { body } = await shop.post(path, { revision: 3, on_conflict: 'skip' })
+  await setActive(true)
+  t.match(await apply(body.id), { status: 201, body: { added: 1, skipped: 1 } })
+  t.strictSame(await pricesNow(), { B: 20 })
+})
+
+t.test(
+  'a plan of a revert that sets prices of over 100 products is applied by a job',
+  async (t) => {
+    const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
+    const shop = await aShop(t, service, { codes, countries: ['UK'] })
+    const list = await aList(shop, { name: 'L' })
+    await addProducts(shop, 'L', codes.map(uk))
+    const payload = codes.map((code) => ({ ...uk(code), price: 3 }))
+    await setPrices(shop, 'L', payload)
+    const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+    const { body: plan } = await shop.post(path, { revision: 2 })
+    const { body: job } = await shop.post(`/api/v1/plans/${plan.id}/apply/`, {})
+    t.match(await shop.finished(job), {
+      kind: 'apply-plan',
+      status: 'done',
+      result: { priced: 101 },
+    })
+  },
+)
+
 t.test(
   'a plan of a revert is applied by a job above 100 products, not above 100 days',
   async (t) => {
@@ -418,6 +464,14 @@ t.test('a moment in the past or far ahead is refused', async (t) => {
   }
   for (const skip of [['all'], ['stale', 'stale'], 'stale'])
     t.equal((await apply(id, { skip })).status, 400)
+})
+
+t.test('a scheduled plan expires 7 days after its moment', async (t) => {
+  const { planPrices, apply } = await aPricedList(t)
+  const { id } = await planPrices({ A: 11 })
+  const at = new Date(Date.now() + 30 * 86_400_000).toISOString()
+  const { body } = await apply(id, { at })
+  t.equal(Date.parse(body.expires_at) - Date.parse(body.apply_at), 7 * 86_400_000)
 })
 
 t.test('what is stale comes before what violates', async (t) => {
