@@ -115,7 +115,11 @@ async function aPricedList(t: Tap) {
     shop.send('POST', `/api/v1/price_list/${list.id}/revert/`, body, headers)
   const prices = async () =>
     Object.fromEntries((await rowsOf(shop, list)).map(({ code, prices }) => [code, prices.price]))
-  return { shop, list, revert, prices }
+  const voided = async () =>
+    (await shop.get(`/api/v1/price_list/${list.id}/revisions/`)).body.results
+      .filter(({ voided }: { voided: boolean }) => voided)
+      .map(({ revision }: { revision: number }) => revision)
+  return { shop, list, revert, prices, voided }
 }
 
 const set = (shop: TestAccount, prices: Record<string, number>) =>
@@ -126,7 +130,7 @@ const set = (shop: TestAccount, prices: Record<string, number>) =>
   )
 
 t.test('one revision is undone, and what came later stays', async (t) => {
-  const { shop, list, revert, prices } = await aPricedList(t)
+  const { shop, list, revert, prices, voided } = await aPricedList(t)
   await set(shop, { A: 5 })
   await set(shop, { B: 7 })
   const note = { 'change-note': 'wrong file' }
@@ -140,10 +144,26 @@ t.test('one revision is undone, and what came later stays', async (t) => {
     note: 'wrong file',
     priced: 1,
   })
-  t.strictSame(
-    revisions.map(({ voided }: { voided: boolean }) => voided),
-    [false, false, true, false, false],
-  )
+  t.strictSame(await voided(), [3])
+})
+
+t.test('a void that undoes nothing marks no revision', async (t) => {
+  const { shop, revert, voided } = await aPricedList(t)
+  await set(shop, { A: 5 })
+  await set(shop, { A: 6 })
+  const { body } = await revert({ revision: 3, on_conflict: 'skip', void: true })
+  t.match(body, { revision: 4, priced: 0, skipped: 1 })
+  t.strictSame(await voided(), [])
+})
+
+t.test('a planned void marks the revision once the plan is applied', async (t) => {
+  const { shop, list, voided } = await aPricedList(t)
+  await set(shop, { A: 5 })
+  const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+  const { body } = await shop.post(path, { revision: 3, void: true })
+  t.strictSame(await voided(), [])
+  t.equal((await shop.post(`/api/v1/plans/${body.id}/apply/`, {})).status, 201)
+  t.strictSame(await voided(), [3])
 })
 
 t.test('what was changed again is a conflict, and is named or left out', async (t) => {
@@ -196,6 +216,19 @@ t.test('a row that came leaves, unless it was priced since', async (t) => {
   t.strictSame(await prices(), { A: 1, B: 1 })
   t.equal((await rowsOf(shop, list, 'version=draft')).length, 2, 'the draft follows')
 })
+
+t.test(
+  'a row of a calendar list that came stays if one of its days was priced since',
+  async (t) => {
+    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+    const { id } = await aList(shop, { name: 'L', is_calendar: true })
+    await addProducts(shop, 'L', [uk('A')])
+    await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-12-24', price: 5 }])
+    const refused = await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 1 })
+    expectProblem(t, refused, 409, 'revert-conflict', 'priced since')
+    t.match(refused.body.errors, [{ code: 'changed_since', cell: uk('A') }])
+  },
+)
 
 t.test('nothing to undo makes no revision', async (t) => {
   const { revert } = await aPricedList(t)
