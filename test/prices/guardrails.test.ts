@@ -51,6 +51,11 @@ for (const [guardrails, prices, codes] of cases) {
   })
 }
 
+t.test('an old price of 0 has no percentage', async (t) => {
+  const { update } = await aPricedList(t, service, { guardrails: { max_increase_percent: 10 } })
+  for (const A of [0, 5]) t.equal((await update({ A })).status, 201)
+})
+
 t.test('errors name the row, the old and the new price and the limit', async (t) => {
   const { update, pricesNow } = await aPricedList(t, service, { guardrails: { min_price: 9 } })
   const { body } = await update({ B: 20, A: 5 })
@@ -106,10 +111,10 @@ t.test('days of a calendar list are guarded', async (t) => {
   t.match({ status, body }, { status: 422, body: { errors: [{ pointer: '/payload/1' }] } })
 })
 
-async function aLongList(t: Tap, guardrails: object) {
-  const codes = Array.from({ length: 100 }, (_, index) => `P${index}`)
+async function aLongList(t: Tap, guardrails: object, { rows = 100, is_calendar = false } = {}) {
+  const codes = Array.from({ length: rows }, (_, index) => `P${index}`)
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', guardrails })
+  const list = await aList(shop, { name: 'L', guardrails, is_calendar })
   await addProducts(shop, 'L', codes.map(uk))
   const update = (count: number, query = '') =>
     shop.post(`${updates}${query}`, {
@@ -135,6 +140,20 @@ t.test('a call changes at most so many percent of 100 rows or more', async (t) =
     [['', undefined, 'max_changed_percent']],
   )
   t.equal((await update(10)).status, 201)
+})
+
+t.test('a call may change all rows of a list that has fewer than 100', async (t) => {
+  const { update } = await aLongList(t, { max_changed_percent: 10 }, { rows: 99 })
+  t.equal((await update(99)).status, 201)
+})
+
+t.test('many days of a row are one changed row', async (t) => {
+  const { shop } = await aLongList(t, { max_changed_percent: 10 }, { is_calendar: true })
+  const payload = Array.from({ length: 30 }, (_, day) => {
+    return { ...uk('P0'), date: `2026-12-${String(day + 1).padStart(2, '0')}`, price: 5 }
+  })
+  const { status } = await shop.post(updates, { price_list_name: 'L', payload })
+  t.equal(status, 201)
 })
 
 t.test('prices and the list are judged in one answer, also where a plan is applied', async (t) => {
@@ -205,8 +224,19 @@ t.test('an undo is never stopped', async (t) => {
     guardrails: { max_decrease_percent: 1, min_price: 20 },
   })
   const path = `/api/v1/price_list/${list.id}/revert/`
-  const plan = await shop.post(`${path}?plan=true`, { revision: 3 })
-  t.match(plan.body, { violations: [] })
   t.equal((await shop.post(path, { revision: 3 })).status, 201)
+  t.match(await pricesNow(), { A: 10 })
+})
+
+t.test('nor is a planned one, which violates nothing', async (t) => {
+  const { shop, list, update, apply, pricesNow } = await aPricedList(t, service)
+  await update({ A: 30 })
+  await shop.send('PATCH', `/api/v1/price_list/${list.id}`, {
+    guardrails: { max_decrease_percent: 1, min_price: 20 },
+  })
+  const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
+  const { body } = await shop.post(path, { revision: 3 })
+  t.strictSame(body.violations, [])
+  t.equal((await apply(body.id)).status, 201)
   t.match(await pricesNow(), { A: 10 })
 })
