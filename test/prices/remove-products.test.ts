@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../helpers/database.ts'
 import { expectFaults, expectProblem } from '../helpers/faults.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { aPricedList, uk } from '../helpers/plans.ts'
@@ -121,7 +122,20 @@ t.test('above 100 products answers a job, whose result is the ids of the rows', 
   t.strictSame(job.result, pks.slice(20).toReversed())
   t.strictSame(codesOf(await rowsOf(shop, list)), codes.slice(0, 20))
   const again = await shop.finished((await shop.post(path, remove(...named))).body)
-  t.match(again, { status: 'done', revision: 2, result: [] })
+  t.match(again, { status: 'done', revision: 2 })
+  t.strictSame(again.result, [])
+})
+
+t.test('a job reports no row that was removed before and is not deleted yet', async (t) => {
+  const codes = someCodes(101)
+  const shop = await aShop(t, service, { codes, countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('P000')])
+  const removed = 'update price_list_rows set removed_version = 1'
+  await query(service.url, `${removed} where price_list_id = ${id}`)
+  const job = await shop.finished((await shop.post(path, remove(...codes))).body)
+  t.equal(job.status, 'done')
+  t.strictSame(job.result, [])
 })
 
 t.test('a cancelled job has removed nothing', async (t) => {
@@ -259,6 +273,17 @@ t.test('a row that was changed, left or came since makes the plan stale', async 
   const { headers } = await apply(plan.id, { skip: ['stale'] })
   t.equal(headers['skipped-rows'], '3')
   t.strictSame(codesOf(await rowsOf(shop, list)), ['A', 'D'])
+})
+
+t.test('so does a day of a calendar list that was priced since', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', is_calendar: true })
+  await addProducts(shop, 'L', [uk('A')])
+  const { body: plan } = await shop.post(`${path}?plan=true`, remove('A'))
+  await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-03-01', price: 7 }])
+  const refused = await shop.post(`/api/v1/plans/${plan.id}/apply/`, {})
+  expectProblem(t, refused, { status: 409, type: 'plan-stale' })
+  t.strictSame(codesOf(await rowsOf(shop, list)), ['A'])
 })
 
 t.test(
