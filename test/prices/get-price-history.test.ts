@@ -209,11 +209,16 @@ t.test('a product that was never in the list has no history', async (t) => {
 
 t.test('histories of many keys come in the order of the payload', async (t) => {
   const { read } = await aPricedRow(t)
-  const payload = Array.from({ length: 5500 }, (_, index) => uk(`none ${index}`))
-  const { body } = await read({}, payload)
+  const absent = Array.from({ length: 5500 }, (_, index) => uk(`none ${index}`))
+  const { body } = await read({}, [...absent, uk('A')])
+  const { history } = body.pop()
+  t.strictSame(
+    history.map(({ price }: Entry) => price),
+    [0, 5, 7],
+  )
   t.strictSame(
     body,
-    payload.map((key) => ({ ...key, history: [] })),
+    absent.map((key) => ({ ...key, history: [] })),
   )
 })
 
