@@ -21,6 +21,7 @@ export interface Row {
   code: string
   country: string
   prices: Record<string, number>
+  dynamic_attributes: object
 }
 
 /** The rows of a list by code. */

@@ -8,7 +8,6 @@ import {
   names,
   pks,
   pricesPath,
-  type Row,
   rowsOf,
   sync,
   syncPath,
@@ -173,8 +172,9 @@ t.test('a row that is removed and added again starts anew', async (t) => {
     const { body } = await sync(shop)
     t.strictSame(body.untouched, [first.added[1]])
     t.equal(body.added.length, 1)
-    const [a, b] = (await rowsOf(shop, list)) as (Row & { dynamic_attributes: object })[]
-    t.match(a, { code: 'A', prices: { price: 0 }, dynamic_attributes: {} })
+    const [a, b] = await rowsOf(shop, list)
+    t.match(a, { code: 'A', prices: { price: 0 } })
+    t.strictSame(a?.dynamic_attributes, {})
     t.match(b, { code: 'B', prices: { price: 7 }, dynamic_attributes: { a: 1 } })
   }
 })
@@ -194,7 +194,8 @@ t.test('so does one whose removed row is not deleted yet', async (t) => {
   t.strictSame(names(await rowsOf(shop, list)), ['B'])
   t.equal((await sync(shop)).body.added.length, 1)
   const [a, b] = await rowsOf(shop, list)
-  t.match(a, { code: 'A', prices: { price: 0 }, dynamic_attributes: {} })
+  t.match(a, { code: 'A', prices: { price: 0 } })
+  t.strictSame(a?.dynamic_attributes, {})
   t.match(b, { code: 'B', prices: { price: 7 } })
 })
 
