@@ -53,6 +53,16 @@ t.test('a plan says which promotions are new, replaced or as they were', async (
   t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied' })
 })
 
+t.test('created ids are in the order of the payload', async (t) => {
+  const { plan, promotions, apply } = await aShopWithPlans(t)
+  const { id } = await plan(['z', 'a'].map((name) => ({ ...spring, name })))
+  const { created } = (await apply(id)).body
+  const byName = new Map(
+    (await promotions()).map(({ id, name }: typeof spring & { id: number }) => [name, id]),
+  )
+  t.strictSame(created, [byName.get('z'), byName.get('a')])
+})
+
 t.test('a promotion that others change while a plan is applied is stale', async (t) => {
   const { shop, plan, promotions, apply } = await aShopWithPlans(t)
   await shop.post(path, [spring])
