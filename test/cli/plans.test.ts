@@ -71,7 +71,7 @@ t.test('a plan is listed, looked at and applied', async (t) => {
     'the largest change first',
   )
   const filtered = await run('plan', id, '--action', 'add', '--json')
-  t.match(JSON.parse(filtered.stdout), { status: 'open', rows: [] })
+  t.match(JSON.parse(filtered.stdout), { status: 'open', rows: { length: 0 } })
   t.match(await run('apply', id), { code: 0, stdout: `Plan ${id} is applied: revision 3.\n` })
   t.strictSame(await pricesNow(), { A: 11, B: 40 })
   t.match(await run('apply', id), { code: 1, stderr: `The plan ${id} is applied.\n` })

@@ -267,7 +267,10 @@ t.test('an entry that another call is writing is compared when that is done', as
     const loading = market.post(`${loadPath}?on_stale=skip`, [entry])
     await untilLockAwaited(service.url, 'pricewell writes', loading)
     await commit()
-    t.match(await loading, { status: 201, body: { created: [], updated: [] } })
+    t.match(await loading, {
+      status: 201,
+      body: { created: { length: 0 }, updated: { length: 0 } },
+    })
     t.equal((await loading).headers['skipped-rows'], '1')
     t.equal((await market.get(listPath)).body.results[0].competitor_price, 7)
     const refused = await market.post(`${loadPath}?on_stale=reject`, [entry])

@@ -47,7 +47,7 @@ t.test('a file is accepted with the job that loads it', async (t) => {
     resource_type: 'file',
     operation: 'upsertSales',
     progress: { total: 2, finished: 2, error: 0 },
-    errors: [],
+    errors: { length: 0 },
   })
   t.strictSame(job.result, { rows: 2, created: 2, updated: 0, unchanged: 0 })
   t.equal(job.price_list_id, undefined)

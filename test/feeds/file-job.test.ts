@@ -214,7 +214,7 @@ t.test('a file that is refused by an attempt that was overtaken is not refused',
   const row = await startAttempt(old)
   await startAttempt(anAttempt(db, account, job, 1))
   await t.rejects(load(old, row), isLost)
-  t.match(await read(), { status: 'progress', errors: [] })
+  t.match(await read(), { status: 'progress', errors: { length: 0 } })
 })
 
 t.test('cancelled while it waits, it never runs and its file is deleted', async (t) => {

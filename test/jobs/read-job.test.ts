@@ -9,9 +9,13 @@ t.test('answers the state of a job, and its result when it is done', async (t) =
   const { shop, job } = await aBigJob(t, service)
   const { status, body } = await shop.get(`/api/v1/jobs/${job.id}/`)
   t.equal(status, 200)
-  t.match(body, { id: job.id, resource_type: 'published-price-list', errors: [] })
+  t.match(body, { id: job.id, resource_type: 'published-price-list', errors: { length: 0 } })
   const done = await shop.finished(job)
-  t.match(done, { status: 'done', progress: { total: 101, finished: 101, error: 0 }, errors: [] })
+  t.match(done, {
+    status: 'done',
+    progress: { total: 101, finished: 101, error: 0 },
+    errors: { length: 0 },
+  })
   t.equal(done.result.length, 101)
   t.ok(done.finished_at >= done.created_at)
 })

@@ -127,7 +127,7 @@ t.test('without a published price no percentage or amount is taken off', async (
   await agree({})
   const include = ['explain']
   const unpromoted = {
-    ...{ active_price: 7, promotions: [], agreement: { price: 7 } },
+    ...{ active_price: 7, promotions: { length: 0 }, agreement: { price: 7 } },
     explain: { decided_by: 'agreement', promotions: [{ price: undefined }, { price: undefined }] },
   }
   t.match((await read([uk('A')], { include })).body, [unpromoted])
@@ -292,7 +292,7 @@ t.test('an explanation says why agreements decide or not', async (t) => {
     ['😀', 'other_product', undefined],
   ])
   const [other] = (await read([uk('A')], { include, client_code: 'E' })).body
-  t.match(other.explain, { agreements: [], decided_by: 'published' })
+  t.match(other.explain, { agreements: { length: 0 }, decided_by: 'published' })
 })
 
 t.test('at most 100 agreements are shown, those that cover the row first', async (t) => {

@@ -45,8 +45,8 @@ t.test('a published price says what set it; one that nobody set is not priced', 
       note: 'why',
       actor: { type: 'user' },
     },
-    promotions: [],
-    agreements: [],
+    promotions: { length: 0 },
+    agreements: { length: 0 },
     decided_by: 'published',
   })
   t.ok(Date.parse(a.explain.published.at) <= Date.now())

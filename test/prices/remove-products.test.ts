@@ -117,7 +117,7 @@ t.test('above 100 products answers a job, whose result is the ids of the rows', 
   t.match(body, { status: 'progress', resource_type: 'published-price-list' })
   t.equal(body.progress.total, 131)
   const job = await shop.finished(body)
-  t.match(job, { kind: 'remove-products', status: 'done', revision: 2, errors: [] })
+  t.match(job, { kind: 'remove-products', status: 'done', revision: 2, errors: { length: 0 } })
   t.strictSame(job.progress, { total: 131, finished: 131, error: 0 })
   t.strictSame(job.result, pks.slice(20).toReversed())
   t.strictSame(codesOf(await rowsOf(shop, list)), codes.slice(0, 20))
@@ -241,7 +241,7 @@ t.test('plan=true shows which rows would leave, and removes none', async (t) => 
   const before = await rowsOf(shop, list)
   const { status, body: plan } = await shop.post(`${path}?plan=true`, remove('nowhere', 'B', 'A'))
   t.equal(status, 201)
-  t.match(plan, { operation: 'remove_products', base_revision: 2, violations: [] })
+  t.match(plan, { operation: 'remove_products', base_revision: 2, violations: { length: 0 } })
   t.match(plan.summary, { rows: 3, removed: 2, unchanged: 1, added: 0, changed: 0 })
   const { body: rows } = await shop.get(`/api/v1/plans/${plan.id}/rows/`)
   t.strictSame(rows.results, [

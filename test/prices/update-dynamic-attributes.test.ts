@@ -179,7 +179,7 @@ t.test('a calendar list has attributes by row, not by day', async (t) => {
 
 t.test('an empty payload does nothing', async (t) => {
   const { shop } = await aPublishedShop(t)
-  t.match(await set(shop, []), { status: 201, body: [] })
+  t.match(await set(shop, []), { status: 201, body: { length: 0 } })
   t.strictSame(await kept(shop), nothing)
 })
 

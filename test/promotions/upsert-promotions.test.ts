@@ -295,7 +295,7 @@ t.test('an account neither sees nor changes the promotions of another', async (t
   const [mine, theirs] = [await service.newAccount(t), await service.newAccount(t)]
   await mine.post(path, [aPromotion()])
   const before = await stored(mine)
-  t.match((await theirs.post(path, [aPromotion({ value: 1 })])).body, { updated: [] })
+  t.match((await theirs.post(path, [aPromotion({ value: 1 })])).body, { updated: { length: 0 } })
   t.strictSame(await stored(mine), before)
 })
 

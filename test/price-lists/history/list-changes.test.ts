@@ -203,13 +203,17 @@ async function aListOfOne(t: Parameters<typeof aShop>[0]) {
 
 t.test('a read that waits has the change when it comes, and none after its time', async (t) => {
   const { shop, changes } = await aListOfOne(t)
-  t.match((await changes('after=1&wait=1')).body, { results: [], revision: 1, has_more: false })
+  t.match((await changes('after=1&wait=1')).body, {
+    results: { length: 0 },
+    revision: 1,
+    has_more: false,
+  })
   const waiting = changes('after=1&wait=30')
   await sleep(100)
   await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
   const { body } = await waiting
   t.match(body, { revision: 2, results: [{ revision: 2, change: 'priced', old: 0, new: 5 }] })
-  t.match((await changes(`after=${body.next}`)).body, { results: [], next: body.next })
+  t.match((await changes(`after=${body.next}`)).body, { results: { length: 0 }, next: body.next })
 })
 
 t.test('a read goes on waiting although the list cannot be read for a while', async (t) => {
@@ -256,7 +260,8 @@ t.test('until ends before later revisions', async (t) => {
   t.match(body, { revision: 4, has_more: false })
   // None of them waits, so there may be more than 20.
   const past = Array.from({ length: 21 }, () => changes(`after=${body.next}&until=3&wait=2`))
-  for (const read of await Promise.all(past)) t.match(read, { status: 200, body: { results: [] } })
+  for (const read of await Promise.all(past))
+    t.match(read, { status: 200, body: { results: { length: 0 } } })
 })
 
 t.test(
@@ -265,7 +270,7 @@ t.test(
     const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
     const list = await aList(shop, { name: 'L' })
     const changes = (query: string) => shop.get(`/api/v1/price_list/${list.id}/changes/?${query}`)
-    t.match((await changes('after=0')).body, { results: [], revision: 0 })
+    t.match((await changes('after=0')).body, { results: { length: 0 }, revision: 0 })
     const waiting = changes('after=0&wait=30')
     await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
     t.match((await waiting).body, {

@@ -66,7 +66,7 @@ t.test('a reprice writes a plan, which an application turns into prices', async 
     price_list_name: 'L',
     base_revision: 2,
     summary: { rows: 4, changed: 3, unchanged: 1, increases: 3, decreases: 0 },
-    violations: [],
+    violations: { length: 0 },
   })
   t.match(await rows({ id }), [
     { ...uk('A'), action: 'price', old: 10, new: 11, change_percent: 10, inputs: { Price: 10 } },
