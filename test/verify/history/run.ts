@@ -28,7 +28,10 @@ const codes = Array.from({ length: 24 }, (_, index) => `P${index + 10}`)
 const model = new PriceListModel(codes)
 const cells = cellsOf(values.calendar)
 const choose = choices(Number(values.seed))
-const counts = { writes: 0, committed: 0, refused: 0, kills: 0, cancelled: 0 }
+const counts = { writes: 0, committed: 0, refused: 0, unanswered: 0, kills: 0, cancelled: 0 }
+const kinds = ['update', 'apply', 'add', 'remove', 'sync', 'revert'] as const
+const committed = new Map<Write['kind'], number>()
+let isKilling = false
 const notes = new Map<string, Write>()
 const answers = new Map<string, Awaited<ReturnType<typeof send>>>()
 
@@ -63,6 +66,15 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 await spreadRevisions(dataDir, model, choose)
 const compared = await compareHistory(call, id, { model, codes, choose, cells })
 console.log(JSON.stringify({ ...counts, revisions: model.revision, ...compared }))
+console.log(`committed: ${JSON.stringify(Object.fromEntries(committed))}`)
+const { body: failed } = await call('GET', '/api/v1/jobs/?status=failed')
+for (const { id } of failed.results) {
+  const { errors } = (await call('GET', `/api/v1/jobs/${id}/`)).body
+  if (errors[0].code === 'internal-error') throw new Error(`job ${id} met a fault of the service`)
+}
+const isShort = Number(values.rounds) < 100
+const absent = kinds.filter((kind) => !committed.has(kind))
+if (!isShort && absent.length > 0) throw new Error(`nothing was committed by ${absent}`)
 await command.end(true)
 
 async function changeCatalog(): Promise<void> {
@@ -76,19 +88,24 @@ async function write(given: Write): Promise<void> {
   const note = `write ${++counts.writes}`
   notes.set(note, given)
   const isCancelled = given.kind === 'sync' && choose(3) === 0
+  const kills = counts.kills
   const answer = await send(call, id, given, { note, choose, isCancelled, cells }).catch(
-    () => undefined,
+    (error) => {
+      if (!isKilling && kills === counts.kills) throw error
+      counts.unanswered++
+    },
   )
   if (isCancelled) counts.cancelled++
-  if (!answer) return
-  answers.set(note, answer)
+  if (answer) answers.set(note, answer)
 }
 
 async function kill(): Promise<void> {
   await sleep(choose(80))
+  isKilling = true
   await service.kill()
-  counts.kills++
   service = await startProcess(command, settings)
+  isKilling = false
+  counts.kills++
 }
 
 async function untilIdle(): Promise<void> {
@@ -141,7 +158,12 @@ function check(
   if (status === 503) return
   if (status >= 500) throw new Error(`"${note}" was answered ${status}: ${JSON.stringify(given)}`)
   if (status >= 400) counts.refused++
-  else counts.committed++
+  else {
+    counts.committed++
+    committed.set(given.kind, 1 + (committed.get(given.kind) ?? 0))
+  }
+  if (revision !== undefined && revision > model.revision)
+    throw new Error(`"${note}" was answered revision ${revision}, which is lost`)
   if (status >= 400 && made.has(note)) throw new Error(`"${note}" was refused and made a revision`)
   if (status >= 400 || made.has(note) || revision === undefined) return
   if (!sameRows(model.after(revision, given), model.at(revision)))
