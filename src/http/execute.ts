@@ -9,7 +9,7 @@ import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
 import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
 import type { PlanQuery } from './authentication.ts'
-import type { Implementation, OperationServices } from './handlers.ts'
+import type { OperationCall } from './handlers.ts'
 import { prefersJob } from './headers.ts'
 import { hashBody, storing } from './idempotency.ts'
 import { originOf } from './origin.ts'
@@ -17,22 +17,18 @@ import type { UnreadResponses } from './overload/memory-budget.ts'
 import { noteBrokenAnswer } from './problem-reply.ts'
 
 /** Runs an operation's handler and sends its result. */
-export async function runOperation(
-  implementation: Implementation,
-  services: OperationServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const result = await runHandler(implementation, services, request, reply)
-  return sendResult(result, implementation.operation, services.unread, reply)
+export async function runOperation(call: OperationCall): Promise<FastifyReply> {
+  const result = await runHandler(call)
+  return sendResult(result, call.operation, call.services.unread, call.reply)
 }
 
-async function runHandler(
-  { handler, operation }: Implementation,
-  { bulkheads, pools, priceReads, context }: OperationServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
+async function runHandler({
+  handler,
+  operation,
+  services: { bulkheads, pools, priceReads, context },
+  request,
+  reply,
+}: OperationCall): Promise<unknown> {
   const findFaults = operation.hasBody ? bodyCheck(operation) : async () => {}
   const slices = await sliceRows(request.body, findFaults)
   const account = request.caller?.account ?? 0

@@ -15,7 +15,7 @@ import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { keepPriceList } from '../price-lists/queries.ts'
 import { findFeedList } from '../prices/feeds/staged-rows.ts'
 import { statusOf } from './execute.ts'
-import type { Implementation, OperationServices } from './handlers.ts'
+import type { OperationCall } from './handlers.ts'
 import { helpLink, pathPrefixOf, prefersJob } from './headers.ts'
 import { storing } from './idempotency.ts'
 import { originOf } from './origin.ts'
@@ -27,13 +27,11 @@ import { chooseMediaType } from './preconditions.ts'
  */
 export async function takeFile(
   bytes: FeedBytes,
-  implementation: Implementation,
-  services: OperationServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  operationCall: OperationCall,
 ): Promise<FastifyReply> {
+  const { operation, services, request, reply } = operationCall
   excuseOwnDelay(request, reply)
-  const call = feedCall(bytes, implementation, services, request, reply)
+  const call = feedCall(bytes, operationCall)
   const isStored = isForJob(call)
   if (!isStored) request.file = call.progress
   const rejected = wantsFile(call) ? new RejectedRows(bytes.mediaType) : undefined
@@ -46,7 +44,7 @@ export async function takeFile(
       throw refusal
     },
   )
-  return result instanceof Answer ? sendAnswer(result, implementation.operation, reply) : result
+  return result instanceof Answer ? sendAnswer(result, operation, reply) : result
 }
 
 /** Does not time out a connection that is idle only because the service is still writing rows that have arrived. */
@@ -60,10 +58,7 @@ function excuseOwnDelay({ raw: file }: FastifyRequest, { raw: answer }: FastifyR
 
 function feedCall(
   bytes: FeedBytes,
-  { operation }: Implementation,
-  { pools, context, bulkheads }: OperationServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { operation, services: { pools, context, bulkheads }, request, reply }: OperationCall,
 ): FeedCall {
   const account = request.caller?.account ?? 0
   const bound: InAccount = (work) =>

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createApiKey } from '../accounts/api-keys/create-api-key.ts'
 import { listApiKeys } from '../accounts/api-keys/list-api-keys.ts'
 import { revokeApiKey } from '../accounts/api-keys/revoke-api-key.ts'
@@ -72,6 +73,13 @@ import type { PriceReads } from './price-reads.ts'
 export interface Implementation {
   handler: Handler<OperationId>
   operation: Operation
+}
+
+/** A request for an operation. */
+export interface OperationCall extends Implementation {
+  services: OperationServices
+  request: FastifyRequest
+  reply: FastifyReply
 }
 
 export interface OperationServices {

@@ -10,7 +10,12 @@ import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { operationExport } from '../feeds/feeds.ts'
 import { runOperation } from './execute.ts'
 import { takeFile } from './file-routes.ts'
-import { handlers, type Implementation, type OperationServices } from './handlers.ts'
+import {
+  handlers,
+  type Implementation,
+  type OperationCall,
+  type OperationServices,
+} from './handlers.ts'
 import type { ServiceOperation } from './health.ts'
 import { rejectUndeclaredMethods } from './method-not-allowed.ts'
 import {
@@ -90,7 +95,7 @@ function operationRoute(operation: Operation, services: OperationServices): Part
       if (reply.raw.destroyed) throw clientGone()
       const run = () =>
         services.priceReads.follow(operation, request.caller?.account ?? 0, () =>
-          answer(implementation, services, request, reply),
+          answer({ ...implementation, services, request, reply }),
         )
       return request.heldBody?.during(run) ?? run()
     },
@@ -98,22 +103,16 @@ function operationRoute(operation: Operation, services: OperationServices): Part
 }
 
 /** Loads or exports a file if the request calls for one; otherwise runs the handler. */
-function answer(
-  implementation: Implementation,
-  services: OperationServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { operation } = implementation
+function answer(call: OperationCall): Promise<FastifyReply> {
+  const { operation, request } = call
   const { answers, fileAnswers } = operation
-  if (request.body instanceof FeedBytes)
-    return takeFile(request.body, implementation, services, request, reply)
+  if (request.body instanceof FeedBytes) return takeFile(request.body, call)
   const mediaType = (answers && chooseMediaType(request, answers)) ?? ''
   rejectByteOrderMark(request, mediaType)
   const handler = fileAnswers.includes(mediaType)
     ? exportRows(operationExport(operation), mediaType)
-    : implementation.handler
-  return runOperation({ ...implementation, handler }, services, request, reply)
+    : call.handler
+  return runOperation({ ...call, handler })
 }
 
 /** Refuses a missing body, and more rows than a call takes, before the rows are validated. */

@@ -70,48 +70,27 @@ Example:
   pricewell create-list 'Retail 2027' --from 2027-01-01 --to 2027-12-31 --currency EUR --decimals 2 --filter country=France \\
     --dimension retail --dimension wholesale --guardrail max_decrease_percent=30`,
     )
-    .action(async (name, _options, command) => {
+    .action(async (name, settings, command) => {
       const options = command.optsWithGlobals()
       const client = openClient(options)
-      const body = await readSettings(client, name, options)
+      const { description, dimension, marginFormula, filter, currency, decimals, guardrail } =
+        settings
+      const body: Schemas['PriceListInput'] = {
+        ...{ name, valid_from: settings.from, valid_to: settings.to },
+        ...(description !== undefined && { description }),
+        ...(dimension && { price_dimensions: dimension }),
+        ...(marginFormula !== undefined && { margin_formula: marginFormula }),
+        ...(filter && { product_filters: await castFilters(client, filter) }),
+        ...(settings.calendar && { is_calendar: true }),
+        ...(currency !== undefined && { currency }),
+        ...(decimals !== undefined && { decimals }),
+        ...(settings.hideUnpriced && { hide_unpriced: true }),
+        ...(guardrail && { guardrails: guardrail }),
+      }
       const { data } = await client.POST('/api/v1/price_list/bulk_create/', { body: [body] })
       const [made] = data
       answer(options, made, `Price list "${name}" created, id ${made?.id}.`)
     })
-}
-
-interface Settings {
-  from: string
-  to: string
-  description?: string | undefined
-  dimension?: string[] | undefined
-  marginFormula?: string | undefined
-  filter?: Record<string, string[]> | undefined
-  calendar?: true | undefined
-  currency?: string | undefined
-  decimals?: number | undefined
-  hideUnpriced?: true | undefined
-  guardrail?: Schemas['Guardrails'] | undefined
-}
-
-async function readSettings(
-  client: PricewellClient,
-  name: string,
-  { from, to, description, currency, filter, ...settings }: Settings,
-): Promise<Schemas['PriceListInput']> {
-  const { dimension, marginFormula, calendar, decimals, hideUnpriced, guardrail } = settings
-  return {
-    ...{ name, valid_from: from, valid_to: to },
-    ...(description !== undefined && { description }),
-    ...(dimension && { price_dimensions: dimension }),
-    ...(marginFormula !== undefined && { margin_formula: marginFormula }),
-    ...(filter && { product_filters: await castFilters(client, filter) }),
-    ...(calendar && { is_calendar: true }),
-    ...(currency !== undefined && { currency }),
-    ...(decimals !== undefined && { decimals }),
-    ...(hideUnpriced && { hide_unpriced: true }),
-    ...(guardrail && { guardrails: guardrail }),
-  }
 }
 
 export const guardrailNames = [
