@@ -6,7 +6,7 @@ import { useLargeMemory } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { insertNew, restoreRows } from './draft-rows.ts'
 import { type IdsText, removeDraftRows } from './publication.ts'
-import type { PriceList } from './queries.ts'
+import { ofList, type PriceList } from './queries.ts'
 
 /** Counting stops here: a large list or catalog is read once, by the job. */
 const countedMax = 1000
@@ -130,6 +130,6 @@ export function matchingProducts(list: PriceList, columns: Columns): RawBuilder<
 function rowsOf(list: PriceList): RawBuilder<unknown> {
   return sql`(
     select id, product_id, code, extensions, added_version, removed_version from price_list_rows
-    where account_id = ${list.account_id} and price_list_id = ${list.id}
+    where ${ofList(list)}
   ) as r`
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../database/pool.ts'
 import { archiveRowsOf, type IdsText, removeDraftRows } from './publication.ts'
-import type { PriceList } from './queries.ts'
+import { ofList, type PriceList } from './queries.ts'
 
 /**
  * Adds products to the draft of a locked list without prices, which read as 0. Returns the ids of their rows in product
@@ -61,7 +61,7 @@ async function takePresentRows(trx: Trx, list: PriceList, productIds: IdsText): 
       array_agg(r.id) filter (where r.removed_version is not null)::text as removed
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
     join products p on p.account_id = ${list.account_id} and p.id = input.product_id
-    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+    join price_list_rows r on ${ofList(list, 'r')}
       and r.code = p.code and r.extension_key = p.extension_key`.execute(trx)
   const { ids, removed } = rows[0] ?? {}
   if (removed) await restoreRows(trx, list, removed)
@@ -83,7 +83,7 @@ export async function removeProductsFromDraft(
     select coalesce(array_agg(r.id order by input.position), '{}')::text as ids
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
     join products p on p.account_id = ${list.account_id} and p.id = input.product_id
-    join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+    join price_list_rows r on ${ofList(list, 'r')}
       and r.code = p.code and r.extension_key = p.extension_key
     where r.removed_version is null`.execute(trx)
   const { ids = '{}' } = rows[0] ?? {}
@@ -92,14 +92,8 @@ export async function removeProductsFromDraft(
 }
 
 /** Restores rows that the draft has removed. */
-export async function restoreRows(
-  trx: Trx,
-  { account_id, id }: PriceList,
-  rowIds: IdsText,
-): Promise<void> {
+export async function restoreRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
   await sql`
     update price_list_rows set removed_version = null
-    where account_id = ${account_id} and price_list_id = ${id} and id = any(${rowIds}::bigint[])`.execute(
-    trx,
-  )
+    where ${ofList(list)} and id = any(${rowIds}::bigint[])`.execute(trx)
 }

@@ -8,7 +8,7 @@ import { revisionHeader } from './history/record-revision.ts'
 import { attributesOfRow, joinProducts, pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { type Cell, positionColumns, positionReader, withPositions } from './position-fields.ts'
-import { findPriceList, type PriceList } from './queries.ts'
+import { findPriceList, ofList, type PriceList } from './queries.ts'
 import { type OrderedListRows, orderedRows, type SelectedRows } from './row-order.ts'
 import { type ListedRow, rowKey, type ShownRows, shownRows } from './shown-rows.ts'
 
@@ -80,7 +80,7 @@ interface AttributeOfRow extends ListedRow {
 function selectMonths(shown: ShownRows): SelectedRows {
   const { list, rows } = shown
   const months = sql`
-    left join ${rows.fromMonths} on m.account_id = ${list.account_id} and m.price_list_id = ${list.id}
+    left join ${rows.fromMonths} on ${ofList(list, 'm')}
       and m.row_id = r.id and array_remove(m.prices, null) <> '{}'`
   const fields = { prices: sql`m.prices`, dimension: sql`m.dimension`, month: sql`m.month` }
   return selected(shown, fields, months)

@@ -8,7 +8,7 @@ import { revisionHeader } from './history/record-revision.ts'
 import { attributesOfRow, joinProducts, pricesOf } from './list-rows.ts'
 import { parseMarginFormula } from './margin-formula.ts'
 import { type Position, positionReader, withPositions } from './position-fields.ts'
-import { findPriceList, type PriceList } from './queries.ts'
+import { findPriceList, ofList, type PriceList } from './queries.ts'
 import { orderedRows } from './row-order.ts'
 import { type ListedRow, type RowsQuery, rowKey, type ShownRows, shownRows } from './shown-rows.ts'
 
@@ -57,7 +57,6 @@ interface StoredRow extends ListedRow {
 /** Count and rows come from the same publication. */
 async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
   const { list, rows, version, date, position, isNarrowed } = shown
-  const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
   const ordered = await orderedRows(trx, shown, query)
   const page = sql<StoredRow>`
     select r.id, r.product_id, r.code, r.extensions, ${pricesOf(list, rows, date)} as prices,
@@ -66,7 +65,7 @@ async function findPage(trx: Trx, shown: ShownRows, query: RowsQuery) {
     from ${rows.from}
     ${joinProducts(list)}
     ${position ? attributesOfRow(list).join : sql``}
-    where ${ofList} and ${rows.isMember} and r.id = ${onPage}`
+    where ${ofList(list, 'r')} and ${rows.isMember} and r.id = ${onPage}`
   const isKnown = version === 'published' && !isNarrowed
   const counted = isKnown ? { ...ordered, count: rowCount(list) } : ordered
   return readOrderedPage(trx, counted, query, page)

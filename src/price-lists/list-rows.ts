@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { monthPlace } from './calendar.ts'
-import type { ListKey, PriceList } from './queries.ts'
+import { type ListKey, ofList, type PriceList } from './queries.ts'
 
 /** SQL that is true for a row, `r` by default, that is in its list at a revision. */
 export const isMemberAt = (
@@ -64,17 +64,17 @@ export function publishedRows(list: ListRows['list']): ListRows {
 
 /** The `join` of a list whose rows come from this FROM item. */
 export const joinRows =
-  ({ account_id, id }: ListKey, from: RawBuilder<unknown>): ListRows['join'] =>
+  (list: ListKey, from: RawBuilder<unknown>): ListRows['join'] =>
   (condition) =>
-    sql`join ${from} on r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
+    sql`join ${from} on ${ofList(list, 'r')} and ${condition}`
 
 /** SQL of all rows that a list has or had and that meet a condition on `r`: their `id` and these columns. */
 export function everyRow(
-  { account_id, id }: ListKey,
+  list: ListKey,
   columns: RawBuilder<unknown>,
   condition: RawBuilder<unknown> = sql`true`,
 ): RawBuilder<unknown> {
-  const isMeant = sql`r.account_id = ${account_id} and r.price_list_id = ${id} and ${condition}`
+  const isMeant = sql`${ofList(list, 'r')} and ${condition}`
   return sql`(
     select id, ${columns} from price_list_rows r where ${isMeant}
     union all
@@ -99,7 +99,7 @@ export function setOnDay(
 ): RawBuilder<number | null> {
   return sql`(
     select m.prices[${place}] from ${fromMonths}
-    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+    where ${ofList(list, 'm')} and m.row_id = r.id
       and m.dimension = ${dimension} and m.month = ${month}
   )`
 }

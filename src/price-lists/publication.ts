@@ -4,7 +4,7 @@ import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
 import type { CurrentJob } from '../jobs/attempt.ts'
 import type { HeldList } from '../jobs/work.ts'
-import { lockListOf, type PriceList, rowOfList } from './queries.ts'
+import { lockListOf, ofList, type PriceList, rowOfList } from './queries.ts'
 
 /** Ids as the text of a Postgres array, which Node passes on without parsing. */
 export type IdsText = string
@@ -16,9 +16,7 @@ export const chunkRows = 25_000
 export async function removeDraftRows(trx: Trx, list: PriceList, rowIds: IdsText): Promise<void> {
   await sql`
     update price_list_rows set removed_version = ${list.version + 1}
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and id = any(${rowIds}::bigint[])`.execute(
-    trx,
-  )
+    where ${ofList(list)} and id = any(${rowIds}::bigint[])`.execute(trx)
 }
 
 /**
@@ -71,7 +69,7 @@ export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsTe
   const { rows } = await sql<{ ids: IdsText | null }>`
     select array_agg(r.id)::text as ids from price_list_rows r
     join products p on p.account_id = ${list.account_id} and p.code = r.code and p.extension_key = r.extension_key
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.removed_version <= ${list.version}
+    where ${ofList(list, 'r')} and r.removed_version <= ${list.version}
       and p.id = any(${productIds}::bigint[])`.execute(trx)
   if (rows[0]?.ids) await archiveRows(trx, list, rows[0].ids)
 }
@@ -148,10 +146,6 @@ async function deleteInSteps(
     after = last
   }
 }
-
-/** SQL that is true for the rows of a list, in any table that names it by `price_list_id`. */
-export const ofList = ({ account_id, id }: PriceList) =>
-  sql`account_id = ${account_id} and price_list_id = ${id}`
 
 /** Changes the rows that meet a condition chunk by chunk, as `deleteInSteps` does. */
 async function inChunks(

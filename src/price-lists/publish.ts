@@ -6,8 +6,8 @@ import { daysInMonth } from './calendar.ts'
 import { guardrailViolated, listErrors } from './guardrails.ts'
 import { insertChanges, insertMonthChanges } from './history/log-changes.ts'
 import { type Change, nextRevision, recordRevision } from './history/record-revision.ts'
-import { type IdsText, ofList } from './publication.ts'
-import type { PriceList } from './queries.ts'
+import type { IdsText } from './publication.ts'
+import { ofList, type PriceList } from './queries.ts'
 
 export type Publication = Pick<Change, 'kind' | 'origin' | 'job'>
 

@@ -14,6 +14,12 @@ export type PriceList = Selectable<PriceLists>
 
 export type ListName = { name: string } | { id: number }
 
+/** SQL that is true for the rows of a list in a table that names it by `price_list_id`; `table` is its alias. */
+export const ofList = ({ account_id, id }: ListKey, table = ''): RawBuilder<boolean> => {
+  const of = sql.raw(table && `${table}.`)
+  return sql<boolean>`${of}account_id = ${account_id} and ${of}price_list_id = ${id}`
+}
+
 /**
  * SQL of a FROM item `l` with the list's row. Next to it, a cluster inserts the rows of a CTE on the account's node;
  * alone, it would send them to every node, and one node that is down would stop the writes of all accounts.

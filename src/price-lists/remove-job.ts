@@ -4,9 +4,9 @@ import { type Attempt, inAttempt, type JobRow, type RunningJob } from '../jobs/a
 import { endDone, findProductIds, setFinished } from '../jobs/job-row.ts'
 import { type RunJob, refusable } from '../jobs/run-job.ts'
 import { removeProductsFromDraft } from './draft-rows.ts'
-import { chunkRows, ofList, undoDraft } from './publication.ts'
+import { chunkRows, undoDraft } from './publication.ts'
 import { publish } from './publish.ts'
-import { lockListOf, type PriceList } from './queries.ts'
+import { lockListOf, ofList, type PriceList } from './queries.ts'
 
 /**
  * Removes the job's products from the draft in chunks, recording progress after each. The last chunk publishes the

@@ -6,6 +6,7 @@ import { invalidRequest } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
 import { joinProducts, priceOf } from './list-rows.ts'
 import { withMargin } from './margin-sql.ts'
+import { ofList } from './queries.ts'
 import type { RowsQuery, ShownRows } from './shown-rows.ts'
 
 /** Rows whose ordering value can be looked up in about half a second; a margin needs the product's costs. */
@@ -34,8 +35,7 @@ export async function orderedRows(
   const value = { name: query.order?.replace('-', ''), index: findDimension(shown, query) }
   if (value.name === 'price' || value.name === 'margin')
     await rejectUnordered(trx, shown, value.name)
-  const ofList = sql`r.account_id = ${list.account_id} and r.price_list_id = ${list.id}`
-  const members = sql`${ofList} and ${rows.isMember}`
+  const members = sql`${ofList(list, 'r')} and ${rows.isMember}`
   const keys = rowKeys(shown, query.order)
   return {
     rows: selectValued(shown, value, keysOf(shown, value, rows.fromAll), members),
@@ -46,7 +46,7 @@ export async function orderedRows(
         shown,
         value,
         keysOf(shown, value, rows.from),
-        sql`${ofList} and r.id = ${id} order by (${rows.isMember}) desc limit 1`,
+        sql`${ofList(list, 'r')} and r.id = ${id} order by (${rows.isMember}) desc limit 1`,
       ),
     keys,
     inOrder: (selected, ...further) => {
@@ -108,7 +108,7 @@ async function rejectUnordered(
   const { rows: counted } = await sql<{ count: number }>`
     select count(*) as count from (
       select from ${rows.fromKeys}
-      where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and ${rows.isMember}
+      where ${ofList(list, 'r')} and ${rows.isMember}
       limit ${sql.lit(lookedUpMax + 1)}
     ) as counted`.execute(trx)
   if (Number(counted[0]?.count) <= lookedUpMax) return

@@ -11,7 +11,7 @@ import { findMoment } from './history/moments.ts'
 import { rowsAsOf } from './history/past-rows.ts'
 import { type ListRows, publishedRows } from './list-rows.ts'
 import { type Position, type PositionFields, positionFields } from './position-fields.ts'
-import type { PriceList } from './queries.ts'
+import { ofList, type PriceList } from './queries.ts'
 
 /** The rows of a list that a request selects. */
 export interface ShownRows {
@@ -124,7 +124,7 @@ function hasAllPrices(list: PriceList, { fromMonths }: ListRows): RawBuilder<boo
   if (!list.is_calendar) return sql`array_position(r.prices, null) is null`
   return sql`(
     select coalesce(sum(cardinality(array_remove(m.prices, null))), 0) from ${fromMonths}
-    where m.account_id = ${list.account_id} and m.price_list_id = ${list.id} and m.row_id = r.id
+    where ${ofList(list, 'm')} and m.row_id = r.id
   ) = ${horizonDays * list.price_dimensions.length}::integer`
 }
 

@@ -11,6 +11,7 @@ import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import {
   lockPriceList,
+  ofList,
   type PriceList,
   rejectUnmanaged,
   rejectUnpublished,
@@ -187,8 +188,6 @@ export async function mergeAttributes(
     from (
       select r.id, jsonb_object_agg(f.name, f.value) as attributes from ${joined} group by r.id
     ) as input
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.id`.execute(
-    trx,
-  )
+    where ${ofList(list, 'r')} and r.id = input.id`.execute(trx)
   return Number(numAffectedRows)
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { daysInMonth } from '../calendar.ts'
-import { ofList } from '../publication.ts'
-import type { PriceList } from '../queries.ts'
+import { ofList, type PriceList } from '../queries.ts'
 
 /** The revisions after `after`, up to and including `until`. */
 export interface Revisions {

@@ -13,7 +13,7 @@ import { readPage } from '../../contract/read-page.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
-import { findPriceList, type PriceList, rejectUnpublished } from '../queries.ts'
+import { findPriceList, ofList, type PriceList, rejectUnpublished } from '../queries.ts'
 import type { Revisions } from './changed-cells.ts'
 import { differentCells } from './different-cells.ts'
 import { findMoment } from './moments.ts'
@@ -82,7 +82,7 @@ async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisio
   const { rows } = await sql<{ changes: number }>`
     select coalesce(sum(priced + (added + removed) * ${list.price_dimensions.length}::bigint), 0) as changes
     from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id}
+    where ${ofList(list)}
       and revision > ${after} and revision <= ${until}`.execute(trx)
   const changes = Number(rows[0]?.changes ?? 0)
   if (changes <= changesMax) return

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
 import { isMemberAt } from '../list-rows.ts'
-import type { PriceList } from '../queries.ts'
+import { ofList, type PriceList } from '../queries.ts'
 import { changedCells, joinKeys, keyedCells, type Revisions } from './changed-cells.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function differentCells(
   const { rows } = await sql<{ changes: number; moves: number }>`
     select coalesce(sum(priced + added + removed), 0) as changes, coalesce(sum(added + removed), 0) as moves
     from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id}
+    where ${ofList(list)}
       and revision > ${revisions.after} and revision <= ${revisions.until}`.execute(trx)
   const { changes = 0, moves = 0 } = rows[0] ?? {}
   return Number(moves) > 0
@@ -76,11 +76,8 @@ function cellsByKey(list: PriceList, revisions: Revisions, changes: number): Raw
 const isPriced = sql`(row.was and cell.first_old is not null or row.is_now and cell.last_new is not null)`
 
 /** SQL of a FROM item `rows` with all rows, present and past, that had this key in a list. */
-export function rowsWithKey(
-  { account_id, id }: PriceList,
-  key: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  const isKey = sql`account_id = ${account_id} and price_list_id = ${id} and code = ${key}.code
+export function rowsWithKey(list: PriceList, key: RawBuilder<unknown>): RawBuilder<unknown> {
+  const isKey = sql`${ofList(list)} and code = ${key}.code
     and extension_key = ${key}.extension_key`
   return sql`(
     select id, product_id, added_version, removed_version from price_list_rows where ${isKey}

@@ -12,8 +12,7 @@ import { isRefusedForNow, tooManyRequests } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
-import { ofList } from '../publication.ts'
-import { findPriceList, type PriceList } from '../queries.ts'
+import { findPriceList, ofList, type PriceList } from '../queries.ts'
 import { cursorOf, firstRevision, type Place, readPlace } from './change-cursor.ts'
 import { type CodeRange, keyedCells, keyedCellsOf } from './changed-cells.ts'
 import { changePercent, type DiffCell, shownCell } from './diff-price-list.ts'
@@ -191,7 +190,7 @@ function findCells(
         cell.change <> 'removed' and cell.new is not null as priced
       from ${codes ? keyedCellsOf(list, last, codes) : keyedCells(list, revisions, last.changes)}
     ) as cell
-    join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = cell.revision
+    join list_revisions v on ${ofList(list, 'v')} and v.revision = cell.revision
     order by cell.revision, ${keyOrder(columns)}, dimension, date offset ${place.read} limit ${limit + 1}`
   const { after, until } = revisions
   const file = `\`/api/v1/price_list/${list.id}/diff/?from=${after}&to=${until}\` as a file (\`Accept: text/csv\`)`

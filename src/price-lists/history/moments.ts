@@ -4,7 +4,7 @@ import { invalidRequest } from '../../contract/row-errors.ts'
 import type { Trx } from '../../database/pool.ts'
 import { shownTimestamp } from '../../database/shown-timestamp.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
-import type { PriceList } from '../queries.ts'
+import { ofList, type PriceList } from '../queries.ts'
 
 /** A revision of a list, and the moment whose promotions apply to it. */
 export interface Moment {
@@ -41,7 +41,7 @@ export async function findMoment(
   const { rows } = await sql<{ at: string | null }>`
     select ${shownTimestamp(sql`greatest((
       select at from list_revisions
-      where account_id = ${list.account_id} and price_list_id = ${list.id} and revision = ${revision}
+      where ${ofList(list)} and revision = ${revision}
     ), ${list.oldest_at}::timestamptz)`)} as at`.execute(trx)
   return { revision, at: rows[0]?.at ?? '' }
 }
@@ -61,7 +61,7 @@ async function momentOfTimestamp(
     select ${shownTimestamp(sql`${at}::timestamptz`)} as utc, ${at}::timestamptz > clock_timestamp() as "isAhead",
       ${at}::timestamptz < ${list.oldest_at}::timestamptz as "isBefore", (
         select revision from list_revisions
-        where account_id = ${list.account_id} and price_list_id = ${list.id} and at <= ${at}::timestamptz
+        where ${ofList(list)} and at <= ${at}::timestamptz
         order by at desc, revision desc limit 1
       ) as revision`.execute(trx)
   const { isAhead, isBefore, revision, utc = '' } = rows[0] ?? {}

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { ListKey, PriceList } from '../queries.ts'
+import { type ListKey, ofList, type PriceList } from '../queries.ts'
 import { unpackedPrices } from './changed-cells.ts'
 import { formerPrices, pricesAt, type Walk, type WalkedList } from './price-walk.ts'
 
@@ -34,11 +34,7 @@ export const changedCell = sql`d.dimension, unnest(c.row_ids) as row_id, ${unpac
  * dimension, since) that have changed after it. Each step reads as many changes as the list has rows, in whole
  * revisions: the first one finds most rows.
  */
-export function pastPrices(
-  { account_id, id }: ListKey,
-  revision: RawBuilder<number>,
-): RawBuilder<unknown> {
-  const ofList = sql`account_id = ${account_id} and price_list_id = ${id}`
+export function pastPrices(list: ListKey, revision: RawBuilder<number>): RawBuilder<unknown> {
   return sql`
     dimensions as materialized (select distinct dimension from found),
     batches as materialized (
@@ -46,9 +42,9 @@ export function pastPrices(
         select revision, (sum(priced) over (order by revision) - priced) / changes as batch
         from list_revisions v cross join (
           select greatest(row_count, ${sql.lit(batchMin)}) as changes from price_lists
-          where account_id = ${account_id} and id = ${id}
+          where account_id = ${list.account_id} and id = ${list.id}
         ) as size
-        where ${ofList} and revision > ${revision} and priced > 0
+        where ${ofList(list)} and revision > ${revision} and priced > 0
       ) as later group by batch
     ), walk (revision, places, prices, rest, row_ids, dimensions) as (
       select ${revision}, null::bigint[], null::numeric[], array_agg(at), array_agg(id), array_agg(dimension)
@@ -68,7 +64,7 @@ export function pastPrices(
           left join (
             select c.revision, c.slice, ${changedCell}
             from list_changes c cross join dimensions d
-            where ${ofList} and c.revision > walk.revision and c.revision <= next.until and c.change = 'priced'
+            where ${ofList(list)} and c.revision > walk.revision and c.revision <= next.until and c.change = 'priced'
           ) as c on c.row_id = w.id and c.dimension = w.dimension
           order by w.at, c.revision, c.slice
         ) as looked

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
 import { everyRow, isMemberAt, joinRows, type ListRows } from '../list-rows.ts'
-import type { PriceList } from '../queries.ts'
+import { ofList, type PriceList } from '../queries.ts'
 import { isWalkedAtOnce, pastPrices } from './past-prices.ts'
 import { chooseWalk, pricesAt, type Walk } from './price-walk.ts'
 
@@ -25,7 +25,7 @@ export function pastRows(list: PriceList, revision: number, walk: Walk): ListRow
   const pastMonths = sql`(
     select now.account_id, now.price_list_id, now.row_id, now.dimension, now.month, past.prices, past.since
     from calendar_months now cross join lateral (${pricesAt(walked)}) as past
-    where now.account_id = ${list.account_id} and now.price_list_id = ${list.id}
+    where ${ofList(list, 'now')}
   ) as m`
   const from = sql`${rowsWhere(sql`true`)} as r`
   const isMember = isMemberAt(revision)

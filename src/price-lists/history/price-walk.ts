@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../../database/pool.ts'
-import type { ListKey, PriceList } from '../queries.ts'
+import { type ListKey, ofList, type PriceList } from '../queries.ts'
 
 /*
  * The past of a list. A row stores its present prices and the revision that set them. That revision's change stores the
@@ -24,9 +24,7 @@ export async function chooseWalk(trx: Trx, list: PriceList, revision: number): P
   const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
     select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
     from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and revision > ${revision} and ${changesPrices(list)}`.execute(
-    trx,
-  )
+    where ${ofList(list)} and revision > ${revision} and ${changesPrices(list)}`.execute(trx)
   const { revisions = 0, changes = 0, slices = 1 } = rows[0] ?? {}
   const size = Math.max(list.row_count, 1)
   const back = changes / size
@@ -69,7 +67,7 @@ export function pricesAt({
         (
           select 1 as choice, former.since, former.prices
           from list_revisions later cross join ${formerIn(sql`later.revision`)}
-          where later.account_id = ${list.account_id} and later.price_list_id = ${list.id}
+          where ${ofList(list, 'later')}
             and later.revision > ${revision} and later.revision <= now.since and ${changesPrices(list)}
           order by later.revision limit 1
         )
@@ -113,11 +111,11 @@ interface Looked {
 }
 
 function changeOfRow(
-  { account_id, id, price_dimensions }: WalkedList,
+  list: WalkedList,
   { row, revision, slice, kind }: Looked,
 ): RawBuilder<unknown> {
   // Each use of an array decompresses it, so the first dimension does without the length.
-  const prices = price_dimensions.map((_, index) =>
+  const prices = list.price_dimensions.map((_, index) =>
     index === 0
       ? sql`h.old_prices[h.place]`
       : sql`h.old_prices[${sql.lit(index)} * cardinality(h.from_revisions) + h.place]`,
@@ -126,7 +124,7 @@ function changeOfRow(
     select h.from_revisions[h.place] as since, array[${sql.join(prices)}] as prices
     from (
       select row_ids, from_revisions, old_prices, array_position(row_ids, ${row}.id) as place from list_changes
-      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = ${sql.lit(kind)}
+      where ${ofList(list)} and revision = ${revision} and change = ${sql.lit(kind)}
         and slice = ${sql.lit(slice)} and first_row_id <= ${row}.id
       order by first_row_id desc limit 1
     ) as h
@@ -135,7 +133,7 @@ function changeOfRow(
 
 /** `old_prices` is two-dimensional here: 31 prices for each month. */
 function changeOfMonth(
-  { account_id, id }: WalkedList,
+  list: WalkedList,
   { row, revision, slice, kind }: Looked,
 ): RawBuilder<unknown> {
   return sql`
@@ -146,7 +144,7 @@ function changeOfMonth(
           where month.row_id = ${row}.row_id and month.dimension = ${row}.dimension and month.month = ${row}.month
         ) as place
       from calendar_changes
-      where account_id = ${account_id} and price_list_id = ${id} and revision = ${revision} and change = ${sql.lit(kind)}
+      where ${ofList(list)} and revision = ${revision} and change = ${sql.lit(kind)}
         and slice = ${sql.lit(slice)} and first_row_id <= ${row}.row_id
       order by first_row_id desc limit 1
     ) as h

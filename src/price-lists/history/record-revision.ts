@@ -3,7 +3,7 @@ import { withName } from '../../accounts/queries.ts'
 import type { Origin, Schemas } from '../../contract/operation.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
-import type { PriceList } from '../queries.ts'
+import { ofList, type PriceList } from '../queries.ts'
 
 /** What a write has changed in a list. */
 export interface Change {
@@ -93,9 +93,7 @@ async function raiseRevision(
     .returning(
       sql<string | null>`(
         select at::text from list_revisions
-        where account_id = ${list.account_id} and price_list_id = ${list.id} and revision = ${list.version})`.as(
-        'before',
-      ),
+        where ${ofList(list)} and revision = ${list.version})`.as('before'),
     )
     .executeTakeFirstOrThrow()
   return before

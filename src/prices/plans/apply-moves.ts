@@ -4,8 +4,9 @@ import { readNumbers } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { syncResult } from '../../price-lists/catalog-difference.ts'
 import { addDraftRows } from '../../price-lists/draft-rows.ts'
-import { archiveAllRemovedRows, ofList, removeDraftRows } from '../../price-lists/publication.ts'
+import { archiveAllRemovedRows, removeDraftRows } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
+import { ofList } from '../../price-lists/queries.ts'
 import { productFaults } from '../add-products.ts'
 import { findUndone } from '../revert/find-undone.ts'
 import { voidRevisions } from '../revert/revert-price-list.ts'
@@ -93,12 +94,12 @@ async function staleMoves({ trx, list, plan }: Application): Promise<RawBuilder<
   // Removing products by name does not depend on the catalog.
   const isWanted = plan.operation === 'sync' ? sql`or p.id is not null and p.fault is null` : sql``
   const hasLeft = sql`exists (
-    select from removed_rows gone where gone.account_id = ${list.account_id} and gone.price_list_id = ${list.id}
+    select from removed_rows gone where ${ofList(list, 'gone')}
       and gone.code = plan.code and gone.extension_key = plan.extension_key and gone.removed_version > ${base}
   )`
   return sql`
     select plan.place from plan_rows plan
-    left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+    left join price_list_rows r on ${ofList(list, 'r')}
       and r.code = plan.code and r.extension_key = plan.extension_key and r.removed_version is null
     left join ${productFaults(list, columns)} on p.id = plan.product_id
     where ${ofPlan(plan)} and case plan.action

@@ -3,7 +3,7 @@ import { readNumbers } from '../../database/array-literal.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
-import { ofList } from '../../price-lists/publication.ts'
+import { ofList } from '../../price-lists/queries.ts'
 import { noDay, type Observation } from '../write/stale-cells.ts'
 import { writeCells } from '../write/write-cells.ts'
 import {
@@ -82,7 +82,7 @@ function staleCells({ list, plan }: Application) {
       ) as cell
       group by row_id, dimension, date
     ) as cell
-    left join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+    left join price_list_rows r on ${ofList(list, 'r')}
       and r.id = cell.row_id and ${isPublishedNow(list)}
     where cell.place is not null and (cell.is_changed or r.id is null or r.added_version > ${base})`
 }

@@ -4,6 +4,7 @@ import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { ListRows } from '../../price-lists/list-rows.ts'
+import { ofList } from '../../price-lists/queries.ts'
 import { selectAllMatching } from './matching-rows.ts'
 import { isExact, type WantedRow } from './wanted-rows.ts'
 import { countScans } from './wildcards.ts'
@@ -39,7 +40,7 @@ async function countOfCodes(trx: Trx, { list, fromKeys }: ListRows, codes: strin
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(times * (
       select count(*) from ${fromKeys}
-      where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.code = input.code
+      where ${ofList(list, 'r')} and r.code = input.code
     )), 0) as count
     from (select code, count(*) as times from unnest(${codes}::text[]) as given (code) group by code) as input`.execute(
     trx,
@@ -51,7 +52,7 @@ async function countUpTo(trx: Trx, { list, fromKeys }: ListRows, most: number): 
   const { rows } = await sql<{ count: number }>`
     select count(*) as count
     from (
-      select from ${fromKeys} where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} limit ${most}
+      select from ${fromKeys} where ${ofList(list, 'r')} limit ${most}
     ) as bounded`.execute(trx)
   return rows[0]?.count ?? 0
 }

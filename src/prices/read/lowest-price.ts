@@ -4,6 +4,7 @@ import { Problem } from '../../contract/problem.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { dateOfNumber, dayAfter, dayMs, dayNumber, today } from '../../price-lists/calendar.ts'
+import { ofList } from '../../price-lists/queries.ts'
 import { type FormerPromotion, findFormerPromotions } from './former-promotions.ts'
 import type { MatchingRow } from './matching-rows.ts'
 import type { Pricing } from './pricing.ts'
@@ -226,7 +227,7 @@ async function historyBegin(trx: Trx, { list }: Pricing): Promise<number> {
   if (list.oldest_at) return list.oldest_at.getTime()
   const { rows } = await sql<{ at: Date | null }>`
     select min(at) as at from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id}`.execute(trx)
+    where ${ofList(list)}`.execute(trx)
   return rows[0]?.at?.getTime() ?? Number.POSITIVE_INFINITY
 }
 

@@ -5,7 +5,7 @@ import { arrayLiteral } from '../../database/array-literal.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
 import { findSlices, formerPrices } from '../../price-lists/history/price-walk.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList } from '../../price-lists/queries.ts'
 import type { WantedRow } from './wanted-rows.ts'
 
 /** Which part of a history to read. */
@@ -57,9 +57,9 @@ export async function findHistories(
       select b.at, b.price, b.revision, v.kind, v.origin, v.plan_id, coalesce(v.at, ${list.oldest_at}::timestamptz) as began, e.at as ended,
         row_number() over (partition by b.at order by b.revision desc) as place
       from bounded b
-      left join list_revisions v on v.account_id = ${list.account_id} and v.price_list_id = ${list.id} and v.revision = b.revision
+      left join list_revisions v on ${ofList(list, 'v')} and v.revision = b.revision
         and v.at >= coalesce(${list.oldest_at}::timestamptz, v.at)
-      left join list_revisions e on e.account_id = ${list.account_id} and e.price_list_id = ${list.id} and e.revision = b.ended
+      left join list_revisions e on ${ofList(list, 'e')} and e.revision = b.ended
       where b.revision <= ${untilRevision} and ${isWithin(from, to)}
     )
     select at, count(*) as count, json_agg(json_strip_nulls(json_build_object(
@@ -98,9 +98,7 @@ export async function revisionAt(
   if (at === undefined) return list.oldest_revision
   const { rows } = await sql<{ revision: number | null }>`
     select max(revision) as revision from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id} and at <= ${at}::timestamptz`.execute(
-    trx,
-  )
+    where ${ofList(list)} and at <= ${at}::timestamptz`.execute(trx)
   return Math.max(rows[0]?.revision ?? 0, list.oldest_revision)
 }
 

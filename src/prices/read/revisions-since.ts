@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { ListRevisions } from '../../../generated/database.d.ts'
 import type { Trx } from '../../database/pool.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList } from '../../price-lists/queries.ts'
 
 /** The revisions of a list from `first` on. */
 export interface RevisionsSince {
@@ -22,7 +22,7 @@ export async function findRevisionsSince(
 ): Promise<RevisionsSince> {
   const { rows } = await sql<StoredRevision>`
     select revision, extract(epoch from at) * 1000 as at, voided, reverts_from, reverts_to from list_revisions
-    where account_id = ${list.account_id} and price_list_id = ${list.id}
+    where ${ofList(list)}
       and (revision >= ${first} or voided or reverts_from is not null)
     order by revision`.execute(trx)
   const moments = new Map(rows.map(({ revision, at }) => [revision, at]))

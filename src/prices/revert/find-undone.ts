@@ -6,8 +6,7 @@ import type { Trx } from '../../database/pool.ts'
 import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { differentCells, rowsWithKey } from '../../price-lists/history/different-cells.ts'
 import { everyRow, isMemberAt, joinProducts } from '../../price-lists/list-rows.ts'
-import { ofList } from '../../price-lists/publication.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList } from '../../price-lists/queries.ts'
 import { placeOfCell, type StoredCell } from '../payload.ts'
 
 /** How many products an undo concerns, and how many of its changes conflict. */
@@ -90,7 +89,7 @@ function rowsThatReturn(list: PriceList, { after, until }: Revisions): RawBuilde
       case when exists (select from ${ofKey} where added_version > ${until}) then 'changed_since'
         when p.id is null then 'product_gone' when p.active is false then 'product_inactive' end as conflict
     from removed_rows r ${joinProducts(list)}
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id}
+    where ${ofList(list, 'r')}
       and r.removed_version > ${after} and r.removed_version <= ${until} and r.added_version <= ${after}
       and not exists (select from ${ofKey} where ${isMemberAt(until, sql`rows`)})`
 }

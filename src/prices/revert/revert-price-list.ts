@@ -19,10 +19,11 @@ import { horizonDays } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
 import { historyNotKept } from '../../price-lists/history/moments.ts'
 import { recordRevision, revisionHeader } from '../../price-lists/history/record-revision.ts'
-import { archiveAllRemovedRows, ofList } from '../../price-lists/publication.ts'
+import { archiveAllRemovedRows } from '../../price-lists/publication.ts'
 import {
   lockListOf,
   lockPriceList,
+  ofList,
   type PriceList,
   rejectUnmanaged,
   rejectUnpublished,

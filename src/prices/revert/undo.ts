@@ -6,9 +6,9 @@ import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
 import { rowsAsOf } from '../../price-lists/history/past-rows.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { ListRows } from '../../price-lists/list-rows.ts'
-import { archiveAllRemovedRows, type IdsText, ofList } from '../../price-lists/publication.ts'
+import { archiveAllRemovedRows, type IdsText } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList } from '../../price-lists/queries.ts'
 import { noPrices, writeMonths } from '../write/set-days.ts'
 import { readWritten, type WrittenRow, writeChanged, writtenOf } from '../write/set-prices.ts'
 
@@ -56,7 +56,7 @@ async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
       from (
         select row_id, ${sql.join(restored)} from pg_temp.undone_cells where conflict is null group by row_id
       ) as input
-      join price_list_rows r on r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = input.row_id
+      join price_list_rows r on ${ofList(list, 'r')} and r.id = input.row_id
     ), ${writeChanged(list)}
     select ${writtenOf(list)} from found`.execute(trx)
   return readWritten(list, rows[0]).priced
@@ -98,7 +98,7 @@ async function returnRows(trx: Trx, list: PriceList, { after }: Revisions): Prom
     create temporary table returned_rows on commit drop as
     select r.id, r.product_id, r.code, r.extensions, r.extension_key, r.prices, r.dynamic_attributes
     from ${past.from}
-    where r.account_id = ${list.account_id} and r.price_list_id = ${list.id} and r.id = any(${ids}::bigint[])
+    where ${ofList(list, 'r')} and r.id = any(${ids}::bigint[])
       and ${past.isMember}`.execute(trx)
   await sql`
     insert into price_list_rows (account_id, price_list_id, id, product_id, code, extensions, extension_key, prices,
@@ -124,9 +124,7 @@ async function returnMonths(
       coalesce(m.prices, ${noPrices}) as new
     from calendar_months now left join ${past.fromMonths} on m.account_id = ${list.account_id}
       and m.price_list_id = ${list.id} and m.row_id = now.row_id and m.dimension = now.dimension and m.month = now.month
-    where now.account_id = ${list.account_id} and now.price_list_id = ${list.id} and now.row_id = any(${ids}::bigint[])`.execute(
-    trx,
-  )
+    where ${ofList(list, 'now')} and now.row_id = any(${ids}::bigint[])`.execute(trx)
   const change = { revision: nextRevision(list), change: 'added', rows: sql`found` } as const
   await sql`
     with found as materialized (select * from pg_temp.returned_months), ${writeMonths(list)},

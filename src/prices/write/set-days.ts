@@ -4,7 +4,7 @@ import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
-import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList, rowOfList } from '../../price-lists/queries.ts'
 import type { Written } from './set-prices.ts'
 
 /**
@@ -16,7 +16,6 @@ export async function mergeMonths(
   list: PriceList,
   input: RawBuilder<unknown>,
 ): Promise<Written> {
-  const { account_id, id } = list
   const revision = nextRevision(list)
   const changed = sql`(select * from found where new is distinct from old) as changed`
   const { rows } = await sql<{ months: number; priced: number }>`
@@ -25,14 +24,14 @@ export async function mergeMonths(
         coalesce(m.prices, ${noPrices}) as old, array[${merged}] as new
       from ${input} left join (
         select row_id, dimension, month, since, prices from calendar_months
-        where account_id = ${account_id} and price_list_id = ${id}
+        where ${ofList(list)}
       ) as m using (row_id, dimension, month)
     ), ${writeMonths(list)}, logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
     select count(*) as months, coalesce(sum((
       select count(*) from unnest(old, new) as day (was, is_now) where was is distinct from is_now
     )), 0) as priced from found`.execute(trx)
   const { months = 0, priced = 0 } = rows[0] ?? {}
-  await analyzeLoaded(trx, { table: 'calendar_months', owner: id, rows: months })
+  await analyzeLoaded(trx, { table: 'calendar_months', owner: list.id, rows: months })
   // The guardrail check reads the changed days, and counts their rows itself.
   return { priced: Number(priced), changed: 0, mayViolate: true }
 }

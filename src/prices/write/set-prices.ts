@@ -8,7 +8,7 @@ import { guardsMargins, isViolating } from '../../price-lists/guardrails.ts'
 import { insertChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import { isPublished } from '../../price-lists/list-rows.ts'
-import type { PriceList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList } from '../../price-lists/queries.ts'
 import { positionedKeyColumns } from '../payload.ts'
 
 /** Row ids in the order of their keys; null for a row that is not in the published list. */
@@ -56,7 +56,7 @@ export function writeChanged(list: PriceList): RawBuilder<unknown> {
     updated as (
       update price_list_rows u set prices = found.new, since = ${revision}
       from found
-      where u.account_id = ${list.account_id} and u.price_list_id = ${list.id} and u.id = found.id
+      where ${ofList(list, 'u')} and u.id = found.id
         and found.new is distinct from found.old
     ), logged as (${insertChanges(list, { revision, change: 'priced', rows })})`
 }

@@ -7,8 +7,7 @@ import { shownTimestamp } from '../../database/shown-timestamp.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
-import { ofList } from '../../price-lists/publication.ts'
-import { type PriceList, rowOfList } from '../../price-lists/queries.ts'
+import { ofList, type PriceList, rowOfList } from '../../price-lists/queries.ts'
 import { type GivenCells, placeOf } from './cells.ts'
 
 /** A call's options about stale prices. */
@@ -95,7 +94,7 @@ async function judgedCells(
     select f.position, ${line} as line, f.price, f.expected_price, f.expected_price <> ${read} as is_unexpected,
       r.id as row_id, f.dimension, ${isCalendar ? sql`f.date` : noDay} as date, ${held} as held, ${since} as since
     from ${from}
-    join price_list_rows r on ${ofRows(list)} and r.code = f.code and r.extension_key = f.extension_key
+    join price_list_rows r on ${ofList(list, 'r')} and r.code = f.code and r.extension_key = f.extension_key
       and ${isPublishedNow(list)}
     ${months}`
   const cells =
@@ -110,9 +109,6 @@ async function judgedCells(
 
 /** The day of a confirmed price outside calendar lists. */
 export const noDay = sql`'-infinity'::date`
-
-const ofRows = ({ account_id, id }: PriceList) =>
-  sql`r.account_id = ${account_id} and r.price_list_id = ${id}`
 
 /**
  * SQL of the price held for cell `f` of row `r`, and of the revision that last changed it or its neighbors; `months` adds
