@@ -172,6 +172,14 @@ t.test('a list that its jobs are to publish is waited for', async (t) => {
   t.strictSame(await rowsOf(shop, list), [])
 })
 
+t.test('a list that was made elsewhere is 409 and keeps its rows', async (t) => {
+  const { shop, list } = await aPricedList(t, service)
+  await query(service.url, `update price_lists set origin = 'ui' where id = ${list.id}`)
+  const refused = { status: 409, type: 'price-list-not-managed' }
+  expectProblem(t, await shop.post(path, remove('A')), refused)
+  t.equal((await rowsOf(shop, list)).length, 3)
+})
+
 t.test('bad rows are named, and nothing is removed', async (t) => {
   const { shop, list } = await aPricedList(t, service)
   const payload = [uk('A'), { code: 'A' }, { ...uk('B'), price: 1 }, { code: 1, country: 'UK' }]

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
-import { codes, type Row, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
+import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { codes, pricesPath, type Row, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
 
 const service = await sharedService()
 /** Accepts jobs and runs none. */
@@ -64,11 +64,14 @@ t.test('a call waits while a job of the list is under way, else answers 503', as
   t.equal((await waiting).body.added.length, 100, 'it goes on when the job has ended')
 })
 
-t.test('what adds a row or sets something of one waits for the jobs of the list', async (t) => {
+t.test('what changes a list waits for its jobs', async (t) => {
   const shop = await aShop(t, idle, { codes: codes(0, 101), countries: ['UK'] })
-  await aList(shop, { name: 'L' })
+  const list = await aList(shop, { name: 'L' })
   const keys = codes(0, 101).map((code) => ({ code, country: 'UK' }))
   for (const payload of [keys.slice(0, 100), keys.slice(100)]) await addProducts(shop, 'L', payload)
+  await setPrices(shop, 'L', [{ ...keys[50], price: 9 }])
+  const planned = { price_list_name: 'L', payload: [{ ...keys[60], price: 9 }] }
+  const { body: plan } = await shop.post(`${pricesPath}?plan=true`, planned)
   const set = (call: string, row: object) =>
     shop.post(`/api/v1/prices/${call}/`, {
       price_list_name: 'L',
@@ -85,11 +88,13 @@ t.test('what adds a row or sets something of one waits for the jobs of the list'
     () => set('bulk_add_products', { code: 'P0001' }),
     () => file('bulk_update_prices', 'code,country,price\nP0000,UK,9'),
     () => file('bulk_add_products', 'code,country\nP0001,UK'),
+    () => set('bulk_remove_products', { code: 'P0070' }),
+    () => shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 3 }),
+    () => shop.post(`/api/v1/plans/${plan.id}/apply/`, {}),
   ]
   await shop.post(upsertPath, [{ ...keys[0], active: false }])
   const { body: job } = await sync(shop)
-  for (const call of calls) {
-    const answer = await call()
+  for (const answer of await Promise.all(calls.map((call) => call()))) {
     t.match(answer, { status: 503, body: { type: 'unavailable' } })
     t.equal(answer.headers['retry-after'], '2')
   }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
@@ -299,6 +300,13 @@ t.test('calls that make no sense are refused', async (t) => {
   const other = await service.newAccount(t)
   const foreign = await other.post(`/api/v1/price_list/${list.id}/revert/`, { to_revision: 0 })
   expectProblem(t, foreign, 404, 'price-list-not-found', 'foreign')
+})
+
+t.test('a list that was made elsewhere is 409 and keeps its prices', async (t) => {
+  const { list, revert, prices } = await aPricedList(t)
+  await query(service.url, `update price_lists set origin = 'ui' where id = ${list.id}`)
+  expectProblem(t, await revert({ revision: 2 }), 409, 'price-list-not-managed', 'made elsewhere')
+  t.strictSame(await prices(), { A: 1, B: 1 })
 })
 
 t.test('a day of a restored row was unpriced while another row had its key', async (t) => {

@@ -295,6 +295,14 @@ t.test('the list is named by name or id', async (t) => {
   expectProblem(t, draft, { status: 409, type: 'price-list-not-published' })
 })
 
+t.test('a list that was made elsewhere is 409, and no plan is made', async (t) => {
+  const { shop, list } = await aRepricedShop(t)
+  await query(service.url, `update price_lists set origin = 'ui' where id = ${list.id}`)
+  const refused = await shop.post(path, { price_list_name: 'L', formula: '= 1' })
+  expectProblem(t, refused, { status: 409, type: 'price-list-not-managed' })
+  t.equal((await shop.get('/api/v1/plans/')).body.count, 0)
+})
+
 t.test('the scope plan is needed and enough', async (t) => {
   const { shop } = await aRepricedShop(t)
   for (const [scopes, status] of [
