@@ -119,6 +119,15 @@ t.test('a promotion decides, or the answer says why not', async (t) => {
   })
 })
 
+t.test('a price of the past is explained with the promotions of then', async (t) => {
+  const { read, promote } = await aPricedList(t)
+  await promote({ name: 'p', value: 4 })
+  const as_of = new Date().toISOString()
+  await promote({ name: 'p', value: 1 })
+  const [{ explain }] = (await read({ as_of })).body
+  t.match(explain.promotions, [{ value: 4, verdict: 'in_force', price: 6 }])
+})
+
 t.test('the promotion in force is shown, whatever its name', async (t) => {
   const { read, promote } = await aPricedList(t)
   const others = Array.from({ length: 101 }, (_, index) => ({ name: `a ${index}`, value: 1 }))

@@ -268,6 +268,12 @@ t.test('list and dimension are compared where the sale has them', async (t) => {
   t.equal(body[0].sales.average_price, 5)
 })
 
+t.test('sales in another currency than the list do not count', async (t) => {
+  const { sell, position } = await aPosition(t, { currency: 'EUR' })
+  await sell({ currency: 'EUR' }, { currency: 'USD' }, {})
+  t.match((await position()).sales, { transactions: 2 })
+})
+
 t.test('without extensions any counts, several are a JSON array of their texts', async (t) => {
   const sales = (shop: Awaited<ReturnType<typeof aShopOf>>, ...extensions: string[]) =>
     shop.post(

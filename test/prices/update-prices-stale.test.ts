@@ -52,6 +52,14 @@ t.test('a revision shows observed_at', async (t) => {
   t.match(String(file.body), /observed_at[\s\S]*2026-01-02T03:04:05.678Z/)
 })
 
+t.test('a file records its observed_at', async (t) => {
+  const { shop, list, set } = await aListOf(t)
+  const observed_at = ago(60)
+  await csv(shop, `observed_at=${observed_at}`, 'code,country,price\nA,UK,5\n')
+  t.match(await set([{ ...key, price: 6 }], { observed_at: ago(30) }), { status: 201 })
+  t.match((await shop.get(`/api/v1/price_list/${list.id}/revisions/2`)).body, { observed_at })
+})
+
 t.test('a price that is sent as it is was seen again, without a revision', async (t) => {
   const { set } = await aListOf(t)
   await set([{ ...key, price: 5 }], { observed_at: ago(60) })

@@ -372,6 +372,19 @@ t.test('a plan that is refused at its moment has failed, and says why', async (t
   t.match(await pricesNow(), { A: 12 })
 })
 
+t.test('a scheduled plan keeps the override and note of who scheduled it', async (t) => {
+  const { shop, list, planPrices, pricesNow } = await aPricedList(t, {
+    guardrails: { max_decrease_percent: 30 },
+  })
+  const { id } = await planPrices({ A: 5 })
+  const headers = { 'override-guardrails': 'sale', 'change-note': 'agreed' }
+  await shop.send('POST', `/api/v1/plans/${id}/apply/`, { at: soon() }, headers)
+  t.match(await ended(shop, id), { status: 'applied', revision: 3 })
+  const { body } = await shop.get(`/api/v1/price_list/${list.id}/revisions/3`)
+  t.match(body, { override: 'sale', note: 'agreed' })
+  t.match(await pricesNow(), { A: 5 })
+})
+
 t.test('a scheduled plan skips what it was told to', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11, B: 21 })
