@@ -87,16 +87,28 @@ t.test('bad rows are refused as ever, and no plan is made', async (t) => {
   t.equal((await shop.get('/api/v1/plans/')).body.count, 0)
 })
 
+/** Copies a plan so often, without its rows. */
+const copyPlan = (id: number, times: number) =>
+  query(
+    service.url,
+    `insert into plans (account_id, operation, origin, expires_at)
+     select account_id, operation, origin, expires_at from plans, generate_series(1, ${times})
+     where id = ${id}`,
+  )
+
 t.test('an account has at most 100 open plans', async (t) => {
   const { shop, plan } = await aPricedList(t, service)
   const { body } = await plan({ A: 12 })
-  await query(
-    service.url,
-    `insert into plans (account_id, operation, origin, expires_at)
-     select account_id, operation, origin, expires_at from plans, generate_series(1, 99)
-     where id = ${body.id} and account_id = ${shop.id}`,
-  )
+  await copyPlan(body.id, 99)
   expectProblem(t, await plan({ A: 13 }), 429, 'too-many-requests', 'the 101st')
   await shop.send('DELETE', `/api/v1/plans/${body.id}/`)
+  t.equal((await plan({ A: 13 })).status, 201)
+})
+
+t.test('expired plans do not count as open', async (t) => {
+  const { plan } = await aPricedList(t, service)
+  const { body } = await plan({ A: 12 })
+  await query(service.url, `update plans set expires_at = now() where id = ${body.id}`)
+  await copyPlan(body.id, 99)
   t.equal((await plan({ A: 13 })).status, 201)
 })

@@ -145,6 +145,10 @@ t.test('a foreign list is an absent one', async (t) => {
   await expectAbsentLists(t, service, (account, id) => account.get(`/api/v1/price_list/${id}/rows`))
 })
 
+const days = Array.from({ length: 365 }, (_, index) =>
+  new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10),
+)
+
 t.test('priced picks rows by whether every cell has a price', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
   const keys = ['A', 'B', 'C'].map((code) => ({ code, country: 'UK' }))
@@ -171,9 +175,6 @@ t.test('priced picks rows by whether every cell has a price', async (t) => {
     t.equal((await shop.get(`${rowsPath(list)}?${query}`)).status, 400, query)
   const calendar = await aList(shop, { name: 'C', is_calendar: true })
   await addProducts(shop, 'C', keys.slice(0, 2))
-  const days = Array.from({ length: 365 }, (_, index) =>
-    new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10),
-  )
   await setPrices(
     shop,
     'C',
@@ -185,4 +186,15 @@ t.test('priced picks rows by whether every cell has a price', async (t) => {
     results.map(({ code }: { code: string }) => code),
     ['A'],
   )
+})
+
+t.test('a calendar row is priced with a price of every dimension on every day', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const list = await aList(shop, { name: 'L', is_calendar: true, price_dimensions: ['x', 'y'] })
+  await addProducts(shop, 'L', [key])
+  for (const [index, price_dimension] of ['x', 'y'].entries()) {
+    const cells = days.map((date) => ({ ...key, date, price_dimension, price: 1 }))
+    await setPrices(shop, 'L', cells)
+    t.equal((await shop.get(`${rowsPath(list)}?priced=true`)).body.count, index)
+  }
 })

@@ -146,6 +146,14 @@ t.test('a plan of promotions is applied at its moment', async (t) => {
   t.match((await shop.get(`/api/v1/plans/${id}/`)).body, { status: 'applied' })
 })
 
+t.test('a promotion covers no row of a list without its dimensions', async (t) => {
+  const { plan } = await aShopWithPlans(t)
+  const counted = async (...price_dimensions: string[]) =>
+    (await plan([{ ...spring, price_dimensions }])).summary.covered_rows
+  t.equal(await counted('x'), 0)
+  t.equal(await counted('x', 'price'), 3)
+})
+
 t.test('covered rows are not counted where promotions look at over 10,000,000 rows', async (t) => {
   const { shop, list, plan } = await aShopWithPlans(t)
   await query(service.url, `update price_lists set row_count = 4000000 where id = ${list.id}`)
