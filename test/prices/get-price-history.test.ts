@@ -222,6 +222,16 @@ t.test('histories of many keys come in the order of the payload', async (t) => {
   )
 })
 
+t.test('the newest 1,000 entries are shown', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  await aList(shop, { name: 'L' })
+  await addProducts(shop, 'L', [uk('A')])
+  for (let price = 1; price <= 1000; price++) await setPrices(shop, 'L', [{ ...uk('A'), price }])
+  const { body } = await shop.post(path, { price_list_name: 'L', payload: [uk('A')] })
+  const shown = body[0].history.map(({ price }: Entry) => price)
+  t.strictSame([shown.length, shown[0], shown.at(-1)], [1000, 1, 1000])
+})
+
 t.test('wildcards, unknown lists and moments that make no sense are refused', async (t) => {
   const { shop, read } = await aPricedRow(t)
   const open = await read({}, [{ code: 'A' }, { country: 'UK' }])

@@ -200,6 +200,21 @@ t.test('options that make no sense are refused', async (t) => {
   t.match(await lowest('2027-01-01'), { reduction_from: '2027-01-01', price: 10, days_known: 30 })
 })
 
+t.test('before is at most 400 days ahead, and rows are at most 10,000', async (t) => {
+  const { shop } = await aListOverTime(t, { '2026-01-01': 10 })
+  const read = (days: number, rows: number) => {
+    const before = new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+    return shop.post('/api/v1/prices/get_prices/', {
+      ...{ price_list_name: 'L', include: ['lowest_price'], lowest_price: { before } },
+      payload: Array.from({ length: rows }, () => a),
+    })
+  }
+  t.equal((await read(400, 1)).status, 201)
+  expectProblem(t, await read(401, 1), 400, 'invalid-request', '401 days')
+  t.equal((await read(400, 10_000)).status, 201)
+  expectProblem(t, await read(400, 10_001), 400, 'result-too-large', '10,001 rows')
+})
+
 t.test(
   'one row has the same lowest price as among many, also where a mistake came before',
   async (t) => {

@@ -155,6 +155,7 @@ t.test('moments and kinds narrow the list', async (t) => {
   t.strictSame(await numbers('limit=1&offset=1'), [1])
   t.strictSame(await numbers('to=2020-01-01T00:00:00Z'), [])
   t.strictSame(await numbers(`from=${results[0].at}`).then((all) => all.length), 1)
+  t.strictSame(await numbers(`to=${results[0].at}`), [1])
 })
 
 t.test('bad notes, kinds and lists are refused', async (t) => {
