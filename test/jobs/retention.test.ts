@@ -5,6 +5,7 @@ import { retentionQueue } from '../../src/jobs/queue.ts'
 import { setClock } from '../helpers/clocks.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { captureLog } from '../helpers/log.ts'
+import { aPricedList } from '../helpers/plans.ts'
 import { startTestService } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { select } from '../helpers/sql.ts'
@@ -25,6 +26,13 @@ async function removeExpired(connectionString: string): Promise<void> {
   await boss.start()
   await boss.send(retentionQueue, {})
   await boss.stop({ graceful: false })
+}
+
+/** Waits until a worker has removed what has expired now. */
+async function expiredRemoved(url: string): Promise<void> {
+  await removeExpired(url)
+  const unfinished = `select from pgboss.job where name = $1 and state <> 'completed'`
+  while ((await select(url, unfinished, [retentionQueue])).length > 0) await sleep(50)
 }
 
 t.test('jobs are removed 7 days after they ended, in all accounts', async (t) => {
@@ -86,6 +94,34 @@ t.test('idempotency keys are removed after 24 hours, in all accounts', async (t)
   t.strictSame(removed, [{ removed: 1 }])
   t.strictSame(await select(idle.url, 'select key from idempotency_keys'), [{ key: 'recent' }])
 })
+
+t.test('plans are removed 30 days after they ended', async (t) => {
+  const { shop, plan } = await aPricedList(t, service)
+  const paths = []
+  for (const days of [31, 29]) {
+    const { body } = await plan({ A: 12 })
+    paths.push(`/api/v1/plans/${body.id}/`)
+    await shop.send('DELETE', `/api/v1/plans/${body.id}/`)
+    const ended = 'update plans set ended_at = now() - make_interval(days => $2) where id = $1'
+    await select(service.url, ended, [body.id, days])
+  }
+  await expiredRemoved(service.url)
+  const statuses = paths.map(async (path) => (await shop.get(path)).status)
+  t.strictSame(await Promise.all(statuses), [404, 200])
+})
+
+for (const [days, age, verb, kept] of [
+  ['60', 70, 'removes', 1],
+  ['36500', 500, 'keeps', 2],
+] as const)
+  t.test(`HISTORY_DAYS ${days} ${verb} history of ${age} days ago`, async (t) => {
+    const worker = await startTestService(t, { HISTORY_DAYS: days })
+    await aPricedList(t, worker)
+    const old = 'update list_revisions set at = now() - make_interval(days => $1)'
+    await select(worker.url, old, [age])
+    await expiredRemoved(worker.url)
+    t.equal((await select(worker.url, 'select from list_revisions')).length, kept)
+  })
 
 t.test('what fails is logged, and keeps nothing else', async (t) => {
   const log = captureLog(t)
