@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { loadPath } from '../helpers/agreement.ts'
+import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
@@ -305,6 +306,21 @@ t.test('at most 100 agreements are shown, those that cover the row first', async
   const [{ explain }] = (await read([uk('A')], { include: ['explain'] })).body
   t.equal(explain.agreements.length, 100)
   t.match(explain.agreements.at(-1), { name: 'z', verdict: 'in_force' })
+})
+
+t.test('a read looks at no more than 100,000 agreements', async (t) => {
+  const { shop, read } = await aListOfClients(t)
+  const add = (first: number, last: number) =>
+    query(
+      service.url,
+      `insert into agreements (account_id, key_hash, name, client_code, price_list_code, price_line, prices)
+       select ${shop.id}, int4send(n), 'a' || n, 'C', 'L', '{"code": "A"}', jsonb_build_object('price', n)
+       from generate_series(${first}, ${last}) n`,
+    )
+  await add(1, 100_000)
+  t.match((await read()).body, [{ agreement: { price: 1 } }])
+  await add(0, 0)
+  expectProblem(t, await read(), 400, 'too-costly', '100,001')
 })
 
 t.test('a large read, which is sent while it is read, has agreed prices', async (t) => {
