@@ -63,12 +63,23 @@ async function pauseInWork(
   }
 }
 
+/** The keys of what a job changes. */
+const keys = {
+  jobs: 'id',
+  price_lists: 'id',
+  price_list_rows: 'id',
+  calendar_months: 'price_list_id, row_id, dimension, month',
+  list_revisions: 'price_list_id, revision',
+  list_changes: 'price_list_id, revision, change, slice, first_row_id',
+  calendar_changes: 'price_list_id, revision, change, slice, first_row_id',
+  removed_rows: 'price_list_id, row_id, removed_version',
+}
+
 /** A hash of everything that a job changes. */
 async function dump({ databaseUrl }: Arena): Promise<string> {
-  const tables = ['jobs', 'price_lists', 'price_list_rows']
   const hash = createHash('sha256')
-  for (const table of tables) {
-    const rows = await select(databaseUrl, `select * from ${table} order by account_id, id`)
+  for (const [table, key] of Object.entries(keys)) {
+    const rows = await select(databaseUrl, `select * from ${table} order by account_id, ${key}`)
     hash.update(JSON.stringify(rows))
   }
   return hash.digest('hex')
