@@ -87,7 +87,7 @@ t.test('bad rows are refused as ever, and no plan is made', async (t) => {
   t.equal((await shop.get('/api/v1/plans/')).body.count, 0)
 })
 
-/** Copies a plan so often, without its rows. */
+/** Copies a plan this many times, without its rows. */
 const copyPlan = (id: number, times: number) =>
   query(
     service.url,
