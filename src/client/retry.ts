@@ -142,7 +142,10 @@ function inDoubt(answer: Response, mayHaveActed: boolean): Response {
   return answer
 }
 
-/** Whether a response tells what became of earlier attempts: the service looked up their Idempotency-Key. */
+/**
+ * Whether a response tells what became of earlier attempts: the service looked up their Idempotency-Key, or would have
+ * refused them, too.
+ */
 const tellsOutcome = (answer: Response) =>
   !isOfGateway(answer) &&
   ![401, 403, 429, 500, 503].includes(answer.status) &&
