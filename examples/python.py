@@ -24,8 +24,7 @@ def call(method, path, body=None, **headers):
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     if method == "POST":
         headers["idempotency-key"] = str(uuid.uuid4())
-    for attempt in range(1, 9):
-        wait = 2**attempt / 8
+    for wait in (0.25, 0.5, 1, 2, 4, 8, 16, 0):
         request = urllib.request.Request(URL + path, data=body, method=method, headers=headers)
         try:
             with urllib.request.urlopen(request) as response:

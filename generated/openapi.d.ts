@@ -3709,8 +3709,8 @@ export interface components {
         };
         /**
          * @description A malformed body, a wrong shape, or bad rows; all bad rows are counted, the first 1,000 errors are listed
-         *     (fewer once the keys that they name exceed 8 MB) and nothing was written. When `Accept` prefers the media type of a file, the response holds its rejected rows
-         *     instead.
+         *     (fewer once the keys that they name exceed 8 MB) and nothing was written. When `Accept` prefers the media type
+         *     of a file, the response holds its rejected rows instead.
          */
         BadFeed: {
             headers: {

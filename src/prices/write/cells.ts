@@ -19,6 +19,7 @@ export interface GivenCells {
   line: RawBuilder<unknown>
 }
 
+/** The cells of a file. */
 export const stagedFile: GivenCells = { from: sql`pg_temp.feed f`, line: sql`f.line` }
 
 /** Where errors say that a cell is. */

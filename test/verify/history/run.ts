@@ -30,8 +30,7 @@ const cells = cellsOf(values.calendar)
 const choose = choices(Number(values.seed))
 const counts = { writes: 0, committed: 0, refused: 0, unanswered: 0, kills: 0, cancelled: 0 }
 const kinds = ['update', 'apply', 'add', 'remove', 'sync', 'revert'] as const
-const committed = new Map<Write['kind'], number>()
-let isKilling = false
+const committed = new Set<Write['kind']>()
 const notes = new Map<string, Write>()
 const answers = new Map<string, Awaited<ReturnType<typeof send>>>()
 
@@ -66,7 +65,6 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 await spreadRevisions(dataDir, model, choose)
 const compared = await compareHistory(call, id, { model, codes, choose, cells })
 console.log(JSON.stringify({ ...counts, revisions: model.revision, ...compared }))
-console.log(`committed: ${JSON.stringify(Object.fromEntries(committed))}`)
 const { body: failed } = await call('GET', '/api/v1/jobs/?status=failed')
 for (const { id } of failed.results) {
   const { errors } = (await call('GET', `/api/v1/jobs/${id}/`)).body
@@ -91,7 +89,7 @@ async function write(given: Write): Promise<void> {
   const kills = counts.kills
   const answer = await send(call, id, given, { note, choose, isCancelled, cells }).catch(
     (error) => {
-      if (!isKilling && kills === counts.kills) throw error
+      if (kills === counts.kills) throw error
       counts.unanswered++
     },
   )
@@ -101,11 +99,9 @@ async function write(given: Write): Promise<void> {
 
 async function kill(): Promise<void> {
   await sleep(choose(80))
-  isKilling = true
+  counts.kills++
   await service.kill()
   service = await startProcess(command, settings)
-  isKilling = false
-  counts.kills++
 }
 
 async function untilIdle(): Promise<void> {
@@ -160,7 +156,7 @@ function check(
   if (status >= 400) counts.refused++
   else {
     counts.committed++
-    committed.set(given.kind, 1 + (committed.get(given.kind) ?? 0))
+    committed.add(given.kind)
   }
   if (revision !== undefined && revision > model.revision)
     throw new Error(`"${note}" was answered revision ${revision}, which is lost`)
