@@ -194,7 +194,7 @@ t.test(
 )
 
 t.test('usage is 2, what is not there 1, a service away 3; no file is begun', async (t) => {
-  const away = await nothingThere()
+  const away = await nothingThere(t)
   const kinds =
     'products, sales, competitor-prices, agreements, promotions, prices, dynamic-attributes'
   const cases: [string[], number, string][] = [

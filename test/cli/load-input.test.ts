@@ -118,7 +118,7 @@ t.test('a service that is killed: the message says what became of the file', asy
   const [killed, answering, absent] = await Promise.all([
     load((await standIn(t, Array(6).fill('destroy'))).url),
     load(cut.url),
-    load(await nothingThere()),
+    load(await nothingThere(t)),
   ])
   t.match(answering.stderr, /broke off in the middle of its answer\. a\.csv may have been loaded\./)
   t.equal(killed.code, 3)

@@ -88,7 +88,7 @@ t.test('what is missing at the end of the input is wrong usage', async (t) => {
 })
 
 t.test('a service that is not there is 3', async (t) => {
-  const away = await nothingThere()
+  const away = await nothingThere(t)
   const { run } = commandLine(t)
   const { code, stderr } = await run('login', '--url', away, '--email', 'a@b', '--password', 'p')
   t.strictSame([code, stderr], [3, `${away} does not answer (ECONNREFUSED).\n`])

@@ -146,7 +146,7 @@ t.test('the help tells the exit codes, and each command shows an example', async
 })
 
 t.test('a service that is not there is 3', async (t) => {
-  const url = await nothingThere()
+  const url = await nothingThere(t)
   const { run } = commandLine(t, { ...signedIn, PRICEWELL_URL: url })
   const message = `${url} does not answer (ECONNREFUSED).`
   // Side by side: each tries for some seconds.

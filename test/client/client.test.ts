@@ -96,7 +96,7 @@ t.test('a token that is missing or wrong is a problem', async (t) => {
 })
 
 t.test('a service that is not there is unreachable', async (t) => {
-  const away = await nothingThere()
+  const away = await nothingThere(t)
   const { GET } = createClient({ baseUrl: away, token: 'a.b.c', retries: 1 })
   const error = await GET('/api/v1/jobs/').catch((error) => error)
   t.ok(error instanceof Unreachable)

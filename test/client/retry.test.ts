@@ -191,7 +191,7 @@ t.test('an error says whether the change may have been made all the same', async
   t.match(await faultOf(reads.GET('/api/v1/jobs/')), none, 'a read changes nothing')
   const posted = reads.POST('/api/v1/prices/get_prices/', { body: { payload: [] } })
   t.match(await faultOf(posted), none, 'also by POST')
-  const { POST } = createClient({ baseUrl: await nothingThere(), token: 'a.b.c', retries: 0 })
+  const { POST } = createClient({ baseUrl: await nothingThere(t), token: 'a.b.c', retries: 0 })
   t.match(await faultOf(POST(salesPath, { body: [] })), { mayHaveActed: false }, 'no connection')
 })
 

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import type { Test } from 'tap'
 
 /**
@@ -41,11 +42,18 @@ export async function standIn(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** An address of this machine where nothing listens. */
-export async function nothingThere(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return `http://127.0.0.1:${port}`
+/**
+ * An address of this machine where nothing listens. A connection leaves from it until the test ends,
+ * so that no other process can begin to listen there.
+ */
+export async function nothingThere(t: Test): Promise<string> {
+  const server = createTcpServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const connection = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(connection, 'connect')
+  t.teardown(() => {
+    connection.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${connection.localPort}`
 }
