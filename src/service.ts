@@ -36,7 +36,7 @@ export interface Service {
   server: DatabaseServer
   /** Reports not ready and hands jobs back, but still accepts requests. */
   retire(): void
-  /** Graceful shutdown: retires, finishes or ends requests, closes connections. Takes 27 seconds at most. */
+  /** Graceful shutdown: retires, finishes or ends requests, closes connections. Takes 28 seconds at most. */
   close(): Promise<void>
 }
 

@@ -21,7 +21,7 @@ const queueMs = 3000
 const lastMs = 1000
 
 /** The longest that `finishWork` plus stopping the embedded PostgreSQL may take. */
-export const closeMaxMs = 27_000
+export const closeMaxMs = 28_000
 
 /** The parts of a process other than its HTTP server. */
 export interface Backing {
