@@ -18,7 +18,6 @@ const usage = `npm run demo starts a service with a week of real sales on a data
 
 The environment configures it: PORT (3000) and HOST (127.0.0.1) say where it listens.`
 readArguments()
-const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-demo-'))
 let starting: Promise<Service> | undefined
 let isEnding = false
 closeOnce(closeMaxMs, async ({ err }) => {
@@ -28,6 +27,7 @@ closeOnce(closeMaxMs, async ({ err }) => {
   await service?.close()
   removeDataDir(dataDir)
 })
+const dataDir = mkdtempSync(join(tmpdir(), 'pricewell-demo-'))
 try {
   console.log('Starting a service on a database that is thrown away at the end ...')
   const config = readConfig({
