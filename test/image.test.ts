@@ -18,6 +18,7 @@ import { findPostgresUser } from '../src/database/embedded/binaries.ts'
 import { cloneDatabase } from './helpers/database.ts'
 import { caller } from './helpers/process.ts'
 import { jwtSecret } from './helpers/service.ts'
+import { nothingThere } from './helpers/stand-in.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -89,7 +90,7 @@ t.test('the files of the image serve as a user without rights, and end at SIGTER
   t.equal(await health(url), 0, 'its health check says so')
   child.kill('SIGTERM')
   t.strictSame(await once(child, 'exit'), [0, null])
-  t.equal(await health(url), 1, 'and that it is gone')
+  t.equal(await health(await nothingThere(t)), 1, 'and that there is none')
   await database.drop()
 })
 

@@ -21,12 +21,15 @@ async function aProcess(closingMs: number, body = '') {
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (piece) => (output += piece))
   const exited = once(child, 'exit')
-  while (!output.includes('up')) await once(child.stdout, 'data')
+  const until = async (text: string) => {
+    while (!output.includes(text)) await once(child.stdout, 'data')
+  }
+  await until('up')
   const end = async () => {
     const [code] = await exited
     return [code, output]
   }
-  return { child, end }
+  return { child, until, end }
 }
 
 t.test('closes, and ends in good order', async (t) => {
@@ -44,8 +47,9 @@ t.test('a signal that comes twice, from the terminal and by npm, closes once', a
 })
 
 t.test('a second signal later ends it at once', async (t) => {
-  const { child, end } = await aProcess(9000)
+  const { child, until, end } = await aProcess(9000)
   child.kill('SIGTERM')
+  await until('closing')
   await sleep(1500)
   child.kill('SIGTERM')
   t.strictSame(await end(), [1, 'up\nclosing by SIGTERM\n'])

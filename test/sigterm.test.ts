@@ -96,6 +96,8 @@ t.test('a file that is still arriving is answered with 503', atOnce, async (t) =
   const headers = { authorization: `jwt ${token}`, 'content-type': 'text/csv' }
   const upload = request(url + path, { method: 'POST', headers })
   const answered = once(upload, 'response')
+  // What is sent after the answer breaks off.
+  upload.on('error', () => undefined)
   upload.write(file)
   const copying = 'select from pg_stat_progress_copy where datname = current_database()'
   while ((await select(databaseUrl, copying)).length === 0) await sleep(20)

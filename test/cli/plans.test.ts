@@ -1,6 +1,7 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
+import { inAMonth, makeDue } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
@@ -136,9 +137,10 @@ t.test('a guardrail of the whole list can only be overridden', async (t) => {
 t.test('a plan is scheduled, and its status tells what became of it', async (t) => {
   const { run, plan, pricesNow } = await aPricedList(t)
   const id = await plan({ A: 11 })
-  const { stdout } = await run('apply', id, '--at', '2027-01-01T00:00:00Z')
-  t.match(stdout, `Plan ${id} will be applied at 2027-01-01T00:00:00.000Z.`)
-  t.match((await run('plan', id)).stdout, / {2}apply at +2027-01-01T00:00:00\.000Z\n/)
+  const at = inAMonth()
+  const { stdout } = await run('apply', id, '--at', at.replace('.000', ''))
+  t.match(stdout, `Plan ${id} will be applied at ${at}.`)
+  t.match((await run('plan', id)).stdout, new RegExp(` {2}apply at +${at}\n`))
   t.strictSame(await pricesNow(), { A: 10, B: 20 })
   t.match(await run('apply', id, '--at', '2020-01-01T00:00:00Z'), { code: 1 })
 })
@@ -146,8 +148,9 @@ t.test('a plan is scheduled, and its status tells what became of it', async (t) 
 t.test('a scheduled plan that was refused says why, and what to do', async (t) => {
   const { run, shop, plan } = await aPricedList(t)
   const id = await plan({ A: 11 })
-  await run('apply', id, '--at', new Date(Date.now() + 1500).toISOString())
+  await run('apply', id, '--at', inAMonth())
   await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
+  await makeDue(service.url, id)
   let stdout = ''
   while (!/, (failed|applied)\n/.test(stdout)) stdout = (await run('plan', id)).stdout
   t.match(stdout, /1 row of the plan is stale/)
@@ -157,7 +160,7 @@ t.test('a scheduled plan that was refused says why, and what to do', async (t) =
 t.test('a plan that is open or scheduled is discarded', async (t) => {
   const { run, plan, pricesNow } = await aPricedList(t)
   const id = await plan({ A: 11 })
-  await run('apply', id, '--at', '2027-01-01T00:00:00Z')
+  await run('apply', id, '--at', inAMonth())
   t.match((await run('plan', id)).stdout, `\`pricewell discard ${id}\` cancels it.`)
   t.match(await run('discard', id), { code: 0, stdout: `Plan ${id} is discarded.\n` })
   t.match((await run('plans', '--status', 'discarded')).stdout, ' discarded ')

@@ -11,8 +11,7 @@ const line = `${'x'.repeat(60_000)}\n`
 /** Lines, with the session terminated after the first of them. */
 async function* broken(pid: number, lines: number): AsyncIterable<string> {
   yield line
-  await select(url, 'select pg_terminate_backend($1)', [pid])
-  await sleep(100)
+  await select(url, 'select pg_terminate_backend($1, 5000)', [pid])
   for (let count = 0; count < lines; count++) {
     yield line
     await sleep(1)

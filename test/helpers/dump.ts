@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** A hash of all rows of an account, to compare before and after. */
+/** A hash of all rows of an account when none of its jobs is running, to compare before and after. */
 export interface Dump {
   hashOf(account: number): Promise<string>
   close(): Promise<void>
@@ -20,8 +20,11 @@ export async function openDump(url: string): Promise<Dump> {
   )
   const text = `select md5(string_agg(name || coalesce(hash, ''), ' ' order by name)) as hash
     from (${parts.join(' union all ')}) as tables`
+  const working = `select from pgboss.job where state = 'active' and (data ->> 'account')::bigint = $1`
   return {
     async hashOf(account) {
+      // A worker tidies up after its job has ended.
+      while ((await pool.query(working, [account])).rows.length > 0);
       const { rows } = await pool.query({ name: 'dump', text, values: [account] })
       return rows[0].hash
     },

@@ -1,8 +1,8 @@
 import pg from 'pg'
 import type { Test } from 'tap'
 
-export interface HeldSales {
-  /** Blocks all writes of sales until `release`. */
+export interface HeldWrites {
+  /** Blocks all writes of the table until `release`. */
   hold(): Promise<void>
   /** Waits until this many writes are blocked. */
   untilHeld(count?: number): Promise<void>
@@ -10,9 +10,9 @@ export interface HeldSales {
 }
 
 /**
- * Blocks writes of sales without a lock: the service waits 1.25 s for one, too short for a test on a busy machine.
+ * Blocks writes of a table without a lock: the service waits 1.25 s for one, too short for a test on a busy machine.
  */
-export async function holdableSales(t: Test, url: string): Promise<HeldSales> {
+export async function holdableWrites(t: Test, url: string, table: string): Promise<HeldWrites> {
   const owner = new pg.Client({ connectionString: url })
   await owner.connect()
   t.teardown(() => owner.end())
@@ -21,7 +21,7 @@ export async function holdableSales(t: Test, url: string): Promise<HeldSales> {
       while exists (select from public.held) loop perform pg_sleep(0.01); end loop;
       return null;
     end $$;
-    create trigger wait_while_held before insert on sales for each statement execute function wait_while_held()`)
+    create trigger wait_while_held before insert or delete on ${table} for each statement execute function wait_while_held()`)
   const held = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
   return {
     hold: async () => void (await owner.query('insert into held default values')),

@@ -3,6 +3,9 @@ import { relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 
+/** As in .taprc. */
+const fileTimeoutMs = 600_000
+
 const tests = new Map<string, Test>()
 
 /** The test that a file imports as `tap`. */
@@ -27,6 +30,8 @@ registerHooks({
 export async function runInOneProcess(files: readonly string[]): Promise<void> {
   for (const file of files) {
     const { href } = pathToFileURL(file)
+    // Each file has as much time as a process of its own would.
+    t.setTimeout(fileTimeoutMs)
     await t.test(relative(process.cwd(), fileURLToPath(href)), async (test) => {
       tests.set(href, test)
       await import(href)

@@ -1,9 +1,24 @@
 import type { Test } from 'tap'
 import type { TestService } from './service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from './shop.ts'
+import { select } from './sql.ts'
 
 export const uk = (code: string) => ({ code, country: 'UK' })
 const updates = '/api/v1/prices/bulk_update_prices/'
+
+/** A full second, in a month. */
+export const inAMonth = () =>
+  new Date(Math.ceil(Date.now() / 1000) * 1000 + 30 * 86_400_000).toISOString()
+
+/** Makes scheduled plans due at once, the first of them first. */
+export async function makeDue(url: string, ...ids: (number | string)[]): Promise<void> {
+  const due = (id: string) =>
+    `now() - interval '1 second' + array_position($1::bigint[], ${id}) * interval '1 ms'`
+  await select(url, `update plans set apply_at = ${due('id')} where id = any($1)`, [ids])
+  const id = `(data ->> 'plan')::bigint`
+  const jobs = `update pgboss.job set start_after = ${due(id)} where name = 'plan' and ${id} = any($1)`
+  await select(url, jobs, [ids])
+}
 
 /** A list "L" with A at 10, B at 20 and C without a price, and how plans of prices are made and applied. */
 export async function aPricedList(t: Test, service: TestService, overrides: object = {}) {

@@ -10,7 +10,8 @@ export interface Statement {
 const explained =
   /^\s*(with|select|insert|update|delete|create temporary table \w+ on commit drop as)\b/i
 /** Statements on timers: the queue, remaining lock timeouts, expired rows. */
-const byTime = /pgboss|pg_listening_channels|^\s*select (delete_expired_|from pg_stat_activity)/
+const byTime =
+  /pgboss|pg_listening_channels|^\s*select (delete_expired_|expire_history|from pg_stat_activity)/
 let recorded: Statement[] | undefined
 let staged: Promise<PlanNode>[] | undefined
 const query = pg.Client.prototype.query

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { anApiKey } from '../helpers/api-keys.ts'
-import { holdableSales } from '../helpers/held-sales.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import { startTestService } from '../helpers/service.ts'
 import { openRequest } from '../helpers/socket.ts'
 
@@ -19,7 +19,7 @@ t.test('a body that is worked on keeps its room when its client goes', async (t)
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const account = await service.newAccount(t)
   const post = () => account.send('POST', products, '[{"code":"A"}]'.padEnd(bytes))
-  const held = await holdableSales(t, service.url)
+  const held = await holdableWrites(t, service.url, 'sales')
   await held.hold()
   const authorization = `jwt ${account.token}`
   let gone: Promise<unknown> | undefined

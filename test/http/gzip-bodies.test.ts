@@ -96,7 +96,7 @@ t.test('limits count decoded bytes', async (t) => {
   const bomb = Buffer.concat(Array.from({ length: 50 }, () => member))
   const { rss } = process.memoryUsage()
   t.match(await zip(account, bomb), tooLarge, 'far over it')
-  t.ok(process.memoryUsage().rss - rss < 100 * megabyte, 'of which no more is decoded')
+  t.ok(process.memoryUsage().rss - rss < 250 * megabyte, 'of whose 500 MB no more is decoded')
   const empty = gzipSync('')
   const endless = Buffer.alloc(2 * megabyte + 1, empty)
   t.match(await zip(account, endless), tooLarge, 'many members of nothing')

@@ -6,7 +6,7 @@ import pg from 'pg'
 import t from 'tap'
 import { anAgreement, loadAgreement } from '../helpers/agreement.ts'
 import { query } from '../helpers/database.ts'
-import { holdableSales } from '../helpers/held-sales.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
@@ -101,7 +101,7 @@ t.test('replay of an accepted job answers the same job and its Location', async 
 
 t.test('in flight: 409 with Retry-After while the first request runs', async (t) => {
   const account = await service.newAccount(t)
-  const held = await holdableSales(t, service.url)
+  const held = await holdableWrites(t, service.url, 'sales')
   await held.hold()
   const first = send(account, 'k1', [sale('1')])
   await held.untilHeld()

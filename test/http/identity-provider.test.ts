@@ -204,7 +204,8 @@ t.test('a clock that is set back holds up no fetch of keys', async (t) => {
   t.equal(await ask(), 503)
   setClock(t, -3_600_000)
   publish(...keys)
-  await sleep(1000)
+  // Timers may fire a moment early.
+  await sleep(1100)
   t.equal(await ask(), 200)
 })
 

@@ -58,7 +58,10 @@ t.test(
       await query(database.serverUrl, `drop database ${database.name} with (force)`)
     })
     const call = caller(() => `http://127.0.0.1:${port}`)
-    while (!(await call('GET', '/health/live').catch(() => undefined))) await sleep(50)
+    while (!(await call('GET', '/health/live').catch(() => undefined))) {
+      if (child.exitCode !== null) throw new Error(`exited with ${child.exitCode}`)
+      await sleep(50)
+    }
     for (let line = 0; line < 1500; line++) await call('GET', '/api/v1/jobs/')
     t.equal((await call('GET', '/health/live')).status, 200)
   },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import t from 'tap'
-import { holdableSales } from '../helpers/held-sales.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import { startTestService } from '../helpers/service.ts'
 
 const service = await startTestService(t, { BODY_LIMIT_MB: '1' })
@@ -96,7 +96,7 @@ t.test(
   'whole requests are answered before a bad one behind them closes the connection',
   async (t) => {
     const account = await service.newAccount(t)
-    const held = await holdableSales(t, service.url)
+    const held = await holdableWrites(t, service.url, 'sales')
     const request = (id: string) =>
       `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: jwt ${account.token}\r\nContent-Type: application/json\r\nContent-Length: ${sale(id).length}\r\n\r\n${sale(id)}`
     const read = `GET /health/live HTTP/1.1\r\nHost: a\r\n`

@@ -8,10 +8,11 @@ import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
 import { createBoss } from '../../src/jobs/queue.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import { aBigJob, anOrigin } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
-import { select } from '../helpers/sql.ts'
+import { select, untilLockAwaited } from '../helpers/sql.ts'
 import {
   anAttempt,
   openJobsDatabase,
@@ -86,23 +87,14 @@ t.test('a job is as old as its acceptance, not as the beginning of its file', as
 
 t.test('a list that is being deleted takes no more files', async (t) => {
   const { shop, list } = await aPublishedList(t)
-  const writer = new pg.Client({ connectionString: service.url })
-  await writer.connect()
-  t.teardown(() => writer.end())
-  await writer.query(
-    `begin; select from price_list_rows where price_list_id = ${list.id} for update`,
-  )
-  const waiting = (count: number) => `select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' offset ${count - 1}`
-  const untilWaiting = async (count: number) => {
-    while ((await select(service.url, waiting(count))).length === 0);
-  }
+  const rows = await holdableWrites(t, service.url, 'price_list_rows')
   const file = await beginPrices(shop)
+  await rows.hold()
   const deleted = shop.send('DELETE', `/api/v1/price_list/${list.id}`)
-  await untilWaiting(1)
+  await rows.untilHeld()
   const answer = file.answer()
-  await untilWaiting(2)
-  await writer.query('commit')
+  await untilLockAwaited(service.url, 'pricewell streams', answer)
+  await rows.release()
   t.strictSame([(await deleted).status, await answer], [204, 404])
 })
 
@@ -144,7 +136,8 @@ t.test('who has waited for the jobs of a list waits less for a lock', async (t) 
      create trigger note_wait before delete on price_lists for each row execute function note_wait()`,
   )
   const deleted = shop.send('DELETE', `/api/v1/price_list/${list.id}`)
-  await sleep(1750)
+  // It has waited for a second by then, all but 250 ms of its time.
+  await sleep(1100)
   await select(own.url, 'delete from jobs')
   t.equal((await deleted).status, 204)
   const [wait] = await select(own.url, 'select lock_timeout from waits')

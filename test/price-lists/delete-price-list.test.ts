@@ -3,11 +3,12 @@ import t from 'tap'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { runAddProducts } from '../../src/price-lists/add-job.ts'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import { addAll, someCodes } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
-import { select } from '../helpers/sql.ts'
+import { select, untilLockAwaited } from '../helpers/sql.ts'
 import { anAttempt, openJobsDatabase, stopAfter } from '../helpers/workers.ts'
 
 const service = await sharedService()
@@ -108,38 +109,24 @@ t.test('the months of rows that have left the list are deleted in chunks, too', 
 
 t.test('nothing is left of a list that is deleted while rows are added', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const rows = await holdableWrites(t, service.url, 'price_list_rows')
   for (const first of ['add', 'delete']) {
     const list = await aPricedList(shop, first, true)
     const payload = [{ code: 'B', country: 'UK' }]
     const add = () =>
       shop.post('/api/v1/prices/bulk_add_products/', { price_list_name: first, payload })
-    const calls = [add, () => shop.send('DELETE', `/api/v1/price_list/${list.id}`)]
-    if (first === 'delete') calls.reverse()
-    const holder = new pg.Client({ connectionString: service.url })
-    await holder.connect()
-    await holder.query('begin')
-    const lock = 'select from price_lists where account_id = $1 and id = $2 for no key update'
-    await holder.query(lock, [shop.id, list.id])
-    const answers: Promise<{ status: number }>[] = []
-    for (const call of calls) {
-      answers.push(call())
-      await lockWaiters(answers.length)
-    }
-    await holder.query('rollback')
-    await holder.end()
-    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    const remove = () => shop.send('DELETE', `/api/v1/price_list/${list.id}`)
+    await rows.hold()
+    const earlier = first === 'add' ? add() : remove()
+    await rows.untilHeld()
+    const later = first === 'add' ? remove() : add()
+    await untilLockAwaited(service.url, 'pricewell writes', later)
+    await rows.release()
+    const statuses = [(await earlier).status, (await later).status]
     t.strictSame(statuses, first === 'add' ? [201, 204] : [204, 404])
     t.strictSame(await countRows(list), [0, 0])
   }
 })
-
-/** Waits until so many statements wait for a lock. */
-async function lockWaiters(count: number): Promise<void> {
-  const waiting = `select from pg_stat_activity where datname = current_database()
-    and wait_event_type = 'Lock' and query like '%price_lists%'`
-  while ((await query(waiting, [])).length < count)
-    await new Promise((done) => setTimeout(done, 10))
-}
 
 t.test('rows whose job was cancelled while the list is deleted are gone', async (t) => {
   const shop = await aShop(t, idle, { codes: someCodes(101), countries: ['UK'] })

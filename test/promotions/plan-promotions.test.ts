@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
 import { query } from '../helpers/database.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { untilLockAwaited } from '../helpers/sql.ts'
 
 const service = await sharedService()
 const path = '/api/v1/promotions/bulk_create_or_update/'
@@ -67,15 +67,13 @@ t.test('a promotion that others change while a plan is applied is stale', async 
   const { shop, plan, promotions, apply } = await aShopWithPlans(t)
   await shop.post(path, [spring])
   const { id } = await plan([{ ...spring, value: 20 }])
-  const holder = new pg.Client({ connectionString: service.url })
-  await holder.connect()
-  t.teardown(() => holder.end())
-  await holder.query(`begin; select from promotions where account_id = ${shop.id} for update`)
+  const held = await holdableWrites(t, service.url, 'promotions')
+  await held.hold()
   const changing = shop.post(path, [{ ...spring, value: 50 }])
-  await sleep(200)
+  await held.untilHeld()
   const applying = apply(id)
-  await sleep(200)
-  await holder.query('commit')
+  await untilLockAwaited(service.url, 'pricewell writes', applying)
+  await held.release()
   t.equal((await changing).status, 200)
   expectProblem(t, await applying, 409, 'plan-stale', 'it was changed first')
   t.match(await promotions(), [{ value: 50 }])

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { connectionsOf } from '../helpers/connections-of.ts'
-import { holdableSales } from '../helpers/held-sales.ts'
+import { holdableWrites } from '../helpers/held-writes.ts'
 import { aBigJob } from '../helpers/jobs.ts'
 import { expectProblem, send } from '../helpers/operations.ts'
 import { caller, startProcess } from '../helpers/process.ts'
@@ -160,7 +160,7 @@ t.test('pools and jobs show what waits', async (t) => {
 t.test('requests that wait for their turn at the database are shown as waiting', async (t) => {
   const service = await startTestService(t, { ROLE: 'api', DATABASE_CONNECTIONS: '1' })
   const account = await service.newAccount(t)
-  const held = await holdableSales(t, service.url)
+  const held = await holdableWrites(t, service.url, 'sales')
   await held.hold()
   const write = (id: string) =>
     account.post('/api/v1/sales_history/bulk_create_or_update/', [aSale({ transaction_id: id })])

@@ -4,6 +4,7 @@ import { anApiKey, keysPath, withKey } from '../../helpers/api-keys.ts'
 import { letPass } from '../../helpers/clocks.ts'
 import { cloneDatabase } from '../../helpers/database.ts'
 import { expectProblem, send } from '../../helpers/operations.ts'
+import { inAMonth, makeDue } from '../../helpers/plans.ts'
 import { startServiceOn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { aList } from '../../helpers/shop.ts'
@@ -69,9 +70,10 @@ t.test('a plan that a deleted user has scheduled keeps the name', async (t) => {
   const { id } = await aList(own, { name: 'L' })
   const add = { price_list_name: 'L', payload: [{ code: 'A' }] }
   const { body: plan } = await own.post('/api/v1/prices/bulk_add_products/?plan=true', add)
-  const at = new Date(Date.now() + 1000).toISOString()
-  t.equal((await own.post(`/api/v1/plans/${plan.id}/apply/`, { at })).status, 201)
+  const schedule = { at: inAMonth() }
+  t.equal((await own.post(`/api/v1/plans/${plan.id}/apply/`, schedule)).status, 201)
   await admin.send('DELETE', `${usersPath}${user.id}`)
+  await makeDue(service.url, plan.id)
   const revisions = async () =>
     (await admin.get(`/api/v1/price_list/${id}/revisions/`)).body.results ?? []
   while ((await revisions()).length === 0) await sleep(100)

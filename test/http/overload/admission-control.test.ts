@@ -1,7 +1,7 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { expectConformant, type TestResponse } from '../../helpers/conformant.ts'
-import { holdableSales } from '../../helpers/held-sales.ts'
+import { holdableWrites } from '../../helpers/held-writes.ts'
 import { startTestService, type TestAccount } from '../../helpers/service.ts'
 import { type OpenRequest, openRequest } from '../../helpers/socket.ts'
 
@@ -29,7 +29,7 @@ t.test('while one account writes slowly', async (t) => {
   const owner = new pg.Client({ connectionString: service.url })
   await owner.connect()
   t.teardown(() => owner.end())
-  const held = await holdableSales(t, service.url)
+  const held = await holdableWrites(t, service.url, 'sales')
   const post = (account: TestAccount, id: string) => account.send('POST', path, sale(id))
   /** Two writes of an account of which one has its turn and is held up, and one waits for its turn. */
   const holdUp = async (account: TestAccount) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Throttle } from '../../../src/http/overload/admission-control.ts'
-import { holdableSales } from '../../helpers/held-sales.ts'
+import { holdableWrites } from '../../helpers/held-writes.ts'
 import { startTestService } from '../../helpers/service.ts'
 
 t.test('few refusals are not delayed', async (t) => {
@@ -43,7 +43,7 @@ t.test('a request that is not admitted is answered after the delay of its accoun
     account.post(path, [
       { transaction_id: id, code: 'C', extension: '', quantity: '1', revenue: '1' },
     ])
-  const held = await holdableSales(t, service.url)
+  const held = await holdableWrites(t, service.url, 'sales')
   await held.hold()
   const writes = ['A', 'B'].map(post)
   await held.untilHeld()

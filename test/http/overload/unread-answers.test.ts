@@ -29,13 +29,13 @@ const prices = {
   path: pricesPath,
   accept: 'application/json',
   status: 201,
-  body: { price_list_name: longText, payload: Array(30_000).fill({ code: 'P0' }) },
+  body: { price_list_name: longText, payload: Array(15_000).fill({ code: 'P0' }) },
 }
-/** Reads of 31 to 32 MB, of which an account may leave four unread. */
+/** Reads of 31 to 32 MB as `countTwice` counts them; an account may leave four unread. */
 const reads: Record<string, Read> = {
   'pages of a list': {
     method: 'GET',
-    path: `${productsPath}?limit=1000`,
+    path: `${productsPath}?limit=500`,
     accept: '*/*',
     status: 200,
   },
@@ -43,7 +43,7 @@ const reads: Record<string, Read> = {
 }
 
 const attributes = Array.from({ length: 30 }, (_, index) => `a${index}`)
-const products = Array.from({ length: 1000 }, (_, index) => ({
+const products = Array.from({ length: 500 }, (_, index) => ({
   ...Object.fromEntries(attributes.map((name) => [name, longText])),
   code: `P${index}`,
 }))
@@ -55,6 +55,17 @@ async function anAccountOfMuch(t: Test): Promise<TestAccount> {
   await aList(account, { name: longText })
   await addProducts(account, longText, [{ code: 'P0' }])
   return account
+}
+
+/** Answers count twice until the test ends: half as large, a slow machine makes them in time, too. */
+function countTwice(t: Test): void {
+  const { hold } = UnreadResponses.prototype
+  UnreadResponses.prototype.hold = function (account, bytes, client) {
+    return hold.call(this, account, 2 * bytes, client)
+  }
+  t.teardown(() => {
+    UnreadResponses.prototype.hold = hold
+  })
 }
 
 /** The head of an answer, of which nothing more is read. */
@@ -101,6 +112,7 @@ async function beginLater(account: TestAccount, read: Read): Promise<IncomingMes
 
 for (const [name, read] of Object.entries(reads)) {
   t.test(`an account that does not read its ${name} is answered no more of them`, async (t) => {
+    countTwice(t)
     const account = await anAccountOfMuch(t)
     const { unread, refused } = await fill(account, read)
     t.equal(unread.length, 4)
@@ -128,7 +140,7 @@ for (const [name, read] of Object.entries(reads)) {
     })
 
     await t.test('until one of them is read', async (t) => {
-      t.ok((await readWhole(unread.shift() as IncomingMessage)).length > 14_000_000)
+      t.ok((await readWhole(unread.shift() as IncomingMessage)).length > 7_000_000)
       t.equal((await beginLater(account, read)).destroy().statusCode, read.status)
       for (const one of unread) one.destroy()
     })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { expectConformant } from '../../helpers/conformant.ts'
 import { requestBytes } from '../../helpers/exchange.ts'
-import { holdableSales } from '../../helpers/held-sales.ts'
+import { holdableWrites } from '../../helpers/held-writes.ts'
 import { startTestService } from '../../helpers/service.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
@@ -15,7 +15,7 @@ t.test('a request on a connection that is under way is told to come again', asyn
   const { token } = await service.newAccount(t)
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = service.app.server.address() as net.AddressInfo
-  const held = await holdableSales(t, service.url)
+  const held = await holdableWrites(t, service.url, 'sales')
   await held.hold()
   const socket = net.connect(port, '127.0.0.1')
   socket.write(requestBytes('POST', path, token, sale))

@@ -2,6 +2,7 @@ import t from 'tap'
 import { anApiKey, withKey } from '../../helpers/api-keys.ts'
 import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/faults.ts'
+import { inAMonth, makeDue } from '../../helpers/plans.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
@@ -258,7 +259,7 @@ t.test(
     await addProducts(shop, 'days', [uk('A')])
     const days = Array.from({ length: 101 }, (_, day) => ({
       ...{ ...uk('A'), price: 5 },
-      date: new Date(Date.UTC(new Date().getUTCFullYear(), 0, 1 + day)).toISOString().slice(0, 10),
+      date: new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10),
     }))
     await setPrices(shop, 'days', days)
     const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
@@ -358,13 +359,13 @@ async function ended(shop: TestAccount, id: number) {
     await new Promise((next) => setTimeout(next, 100))
   }
 }
-const soon = () => new Date(Date.now() + 1000).toISOString()
 
 t.test('a plan that is refused at its moment has failed, and says why', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
-  await apply(id, { at: soon() })
+  await apply(id, { at: inAMonth() })
   await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
+  await makeDue(service.url, id)
   t.match(await ended(shop, id), {
     status: 'failed',
     error: { type: 'plan-stale', status: 409, error_count: 1, errors: [{ cell: uk('A') }] },
@@ -378,7 +379,8 @@ t.test('a scheduled plan keeps the override and note of who scheduled it', async
   })
   const { id } = await planPrices({ A: 5 })
   const headers = { 'override-guardrails': 'sale', 'change-note': 'agreed' }
-  await shop.send('POST', `/api/v1/plans/${id}/apply/`, { at: soon() }, headers)
+  await shop.send('POST', `/api/v1/plans/${id}/apply/`, { at: inAMonth() }, headers)
+  await makeDue(service.url, id)
   t.match(await ended(shop, id), { status: 'applied', revision: 3 })
   const { body } = await shop.get(`/api/v1/price_list/${list.id}/revisions/3`)
   t.match(body, { override: 'sale', note: 'agreed' })
@@ -388,9 +390,10 @@ t.test('a scheduled plan keeps the override and note of who scheduled it', async
 t.test('a scheduled plan skips what it was told to', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
   const { id } = await planPrices({ A: 11, B: 21 })
-  await apply(id, { at: soon(), skip: ['stale'] })
+  await apply(id, { at: inAMonth(), skip: ['stale'] })
   expectProblem(t, await apply(id), { status: 409, type: 'plan-not-open' })
   await setPrices(shop, 'L', [{ ...uk('A'), price: 12 }])
+  await makeDue(service.url, id)
   t.match(await ended(shop, id), { status: 'applied', skipped: 1 })
   t.match(await pricesNow(), { A: 12, B: 21 })
   const { results } = (await shop.get('/api/v1/jobs/')).body
@@ -404,14 +407,15 @@ t.test('a scheduled plan skips what it was told to', async (t) => {
 
 t.test('plans are applied in the order of their moments', async (t) => {
   const { shop, planPrices, apply, pricesNow } = await aPricedList(t)
-  const moment = Date.now() + 1500
+  const ids: number[] = []
   // Each makes the others stale, so that only the first is applied.
-  for (const earlier of [1, 2, 3, 4, 5, 6]) {
-    const { id } = await planPrices({ A: 11 + earlier })
-    await apply(id, { at: new Date(moment - earlier).toISOString(), skip: ['stale'] })
+  for (const price of [12, 13, 14, 15, 16, 17]) {
+    const { id } = await planPrices({ A: price })
+    await apply(id, { at: inAMonth(), skip: ['stale'] })
+    ids.unshift(id)
   }
-  const { results } = (await shop.get('/api/v1/plans/')).body
-  for (const { id } of results) t.match(await ended(shop, id), { status: 'applied' })
+  await makeDue(service.url, ...ids)
+  for (const id of ids) t.match(await ended(shop, id), { status: 'applied' })
   t.match(await pricesNow(), { A: 17 })
 })
 
@@ -422,8 +426,9 @@ t.test('a plan that was put off or deleted holds up no other', async (t) => {
     await planPrices({ A: 12 }),
     await planPrices({ B: 21 }),
   ]
-  const at = soon()
-  for (const { id } of [late, gone, due]) await apply(id, { at })
+  const at = new Date(Date.now() + 2000).toISOString()
+  for (const { id } of [late, gone, due])
+    t.match(await apply(id, { at }), { body: { status: 'scheduled' } })
   await query(
     service.url,
     `update plans set apply_at = now() + interval '1 day' where id = ${late.id};
@@ -439,8 +444,9 @@ t.test('a plan that was put off or deleted holds up no other', async (t) => {
 t.test('a plan that expired before its moment was seen is not applied', async (t) => {
   const { shop, planPrices, apply } = await aPricedList(t)
   const { id } = await planPrices({ A: 11 })
-  await apply(id, { at: soon() })
+  await apply(id, { at: inAMonth() })
   await query(service.url, `update plans set expires_at = now() where id = ${id}`)
+  await makeDue(service.url, id)
   const slot = `select from pgboss.job where name = 'plan' and state <> 'completed'
     and (data ->> 'plan')::bigint = ${id}`
   while ((await select(service.url, slot)).length > 0);

@@ -305,7 +305,7 @@ t.test('agrees with whole numbers of any size on every formula', async (t) => {
       return JSON.stringify(actual) === JSON.stringify(expected)
     },
   )
-  await fc.assert(agrees, { numRuns: 300 })
+  await fc.assert(agrees, { numRuns: 600 })
   t.comment(JSON.stringify(Object.fromEntries(seen)))
   for (const reason of [null, 'no_value', 'negative', 'too_large'])
     t.ok((seen.get(reason) ?? 0) > 20, `${reason}: ${seen.get(reason)} cells`)
