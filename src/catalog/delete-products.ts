@@ -6,6 +6,7 @@ import { Problem } from '../contract/problem.ts'
 import { readStatementMs, withinReadTime } from '../contract/read-cost.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { takeTable } from '../database/table-lock.ts'
 
@@ -63,35 +64,32 @@ async function findHeld(trx: Trx, account: number, ids: string): Promise<Held[]>
 
 function productInUse(rows: Held[]): Problem {
   const errors = rows.map((held) => {
-    const row = Number(held.position)
+    const row = held.position
     return { pointer: `/${row}`, row, code: 'in_use' as const, message: messageOf(held) }
   })
-  const errorCount = Number(rows[0]?.total)
+  const errorCount = rows[0]?.total ?? 0
   const what = errorCount === 1 ? '1 product is' : `${errorCount} products are`
   const detail = `${what} in a price list. Nothing was deleted; remove them from their lists first.`
   return new Problem('product-in-use', detail, { errors, errorCount })
 }
 
 function messageOf({ list, lists }: Held): string {
-  const others = Number(lists) - 1
+  const others = lists - 1
   const more = others > 0 ? ` and ${others} more` : ''
   return `is in the price list ${JSON.stringify(list)}${more}`
 }
 
 /** Deletes products, and the attributes of codes that have none left. Returns how many products were deleted. */
 async function deleteRows(trx: Trx, account: number, ids: string): Promise<number> {
-  const { rows } = await sql<{ count: number; codes: string }>`
+  const { count, codes } = await onlyRow<{ count: number; codes: string }>(trx)`
     with gone as (
       delete from products where account_id = ${account} and id = any(${ids}::bigint[]) returning code
     )
-    select count(*) as count, coalesce(array_agg(distinct code), '{}')::text as codes from gone`.execute(
-    trx,
-  )
-  const { count = 0, codes = '{}' } = rows[0] ?? {}
+    select count(*) as count, coalesce(array_agg(distinct code), '{}')::text as codes from gone`
   await sql`
     delete from product_attributes a where a.account_id = ${account} and a.code = any(${codes}::text[])
       and not exists (select from products p where p.account_id = ${account} and p.code = a.code)`.execute(
     trx,
   )
-  return Number(count)
+  return count
 }

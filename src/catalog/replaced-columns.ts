@@ -72,7 +72,7 @@ const toldMax = 10
 
 function columnsInUse(namings: Naming[]): Problem {
   const said = namings.map(({ what, column }) => `${JSON.stringify(column)} in ${what}`)
-  const errorCount = Number(namings[0]?.total)
+  const errorCount = namings[0]?.total ?? 0
   const more = errorCount > toldMax ? `, and ${errorCount - toldMax} more` : ''
   const detail = `Columns that would go are in use: ${said.slice(0, toldMax).join(', ')}${more}. Nothing was written.`
   const errors = said.map((message) => ({ pointer: '', code: 'in_use' as const, message }))

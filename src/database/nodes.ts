@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { onlyRow } from './only-row.ts'
 import type { Database } from './pool.ts'
 
 /** A machine of a cluster that holds rows. */
@@ -35,11 +36,10 @@ export async function findOrigin(db: Database): Promise<Origin> {
   const nodes = (await isCluster(db))
     ? sql`(select string_agg(format('%s:%s', nodename, nodeport), ' ' order by nodeid) from pg_dist_node)`
     : sql`null`
-  const { rows } = await sql<Origin>`
+  return onlyRow<Origin>(db)`
     select format('%s/%s', c.system_identifier, d.oid) as source, pg_is_in_recovery() as "isStandby",
       pg_postmaster_start_time()::text as "startedAt", ${nodes} as nodes
-    from pg_control_system() c, pg_database d where d.datname = current_database()`.execute(db)
-  return rows[0] as Origin
+    from pg_control_system() c, pg_database d where d.datname = current_database()`
 }
 
 /** Returns the nodes that hold rows, and whether the node of `db` reaches them; none for a plain PostgreSQL. */

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { readNumbers } from './array-literal.ts'
 import { CopySource } from './copy.ts'
 import { type InputColumn, type InsertRows, selectedRows } from './input-rows.ts'
+import { onlyRow } from './only-row.ts'
 import type { Trx } from './pool.ts'
 
 /** The rows of a file in a temporary table, with their `position` (from 0) and `line` (from 1) in the file. */
@@ -100,15 +101,11 @@ export async function upsertStaged(
   { trx }: StagedRows,
   upsert: RawBuilder<unknown>,
 ): Promise<Record<'created' | 'updated' | 'unchanged', number>> {
-  const { rows } = await sql<{ created: number; written: number }>`
+  const { created, written } = await onlyRow<{ created: number; written: number }>(trx)`
     with upserted as (${upsert})
-    select count(*) filter (where created) as created, count(*) as written from upserted`.execute(
-    trx,
-  )
-  const { created = 0, written = 0 } = rows[0] ?? {}
-  const { rows: staged } = await sql<{ count: number }>`
-    select count(*) as count from pg_temp.feed`.execute(trx)
-  const total = staged[0]?.count ?? 0
+    select count(*) filter (where created) as created, count(*) as written from upserted`
+  const { count: total } = await onlyRow<{ count: number }>(trx)`
+    select count(*) as count from pg_temp.feed`
   return { created, updated: total - created, unchanged: total - written }
 }
 

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { isWritingPost, type Operation } from '../contract/document.ts'
 import { Answer, type InAccount, JsonText } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 
 /** What an Idempotency-Key is bound to. The same key from another account or subject is a different key. */
@@ -76,9 +77,9 @@ async function lockKey(trx: Trx, { account, subject, key }: IdempotentRequest): 
   // All advisory locks share one number space; with a weak hash, clients could compute a key that collides with any
   // lock.
   const lock = createHash('sha256').update(name).digest().readBigInt64BE()
-  const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(${lock}) as locked`.execute(trx)
-  if (rows[0]?.locked) return
+  const { locked } = await onlyRow<{ locked: boolean }>(trx)`
+    select pg_try_advisory_xact_lock(${lock}) as locked`
+  if (locked) return
   const detail = 'A request with this Idempotency-Key is running; send it again for its answer.'
   throw new Problem('idempotency-key-in-use', detail, { headers: { 'retry-after': '1' } })
 }

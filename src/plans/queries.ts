@@ -4,6 +4,7 @@ import { withName } from '../accounts/queries.ts'
 import { Answer, type Origin, type Schemas } from '../contract/operation.ts'
 import { Problem, tooManyRequests } from '../contract/problem.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { listName } from '../jobs/job-info.ts'
 
@@ -27,12 +28,10 @@ export async function insertPlan(
   account: number,
   { operation, list, origin, call = {} }: NewPlan,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const { count } = await onlyRow<{ count: number }>(trx)`
     select count(*) as count from plans
-    where account_id = ${account} and status in ('open', 'scheduled') and expires_at > now()`.execute(
-    trx,
-  )
-  if (Number(rows[0]?.count) >= plansMax) throw tooManyPlans()
+    where account_id = ${account} and status in ('open', 'scheduled') and expires_at > now()`
+  if (count >= plansMax) throw tooManyPlans()
   const { id } = await trx
     .insertInto('plans')
     .values({

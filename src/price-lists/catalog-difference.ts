@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
+import { onlyRow } from '../database/only-row.ts'
 import { useLargeMemory } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { insertNew, restoreRows } from './draft-rows.ts'
@@ -25,7 +26,7 @@ export async function findSmallDifference(
   list: PriceList,
   columns: Columns,
 ): Promise<SmallDifference> {
-  const { rows } = await sql<SmallDifference>`
+  return onlyRow<SmallDifference>(trx)`
     with present as materialized (
       select r.id, r.product_id from ${rowsOf(list)} where r.removed_version is null limit ${countedMax}
     ), wanted as materialized (
@@ -35,8 +36,7 @@ export async function findSmallDifference(
     select count(*) as handled,
       array_agg(p.id) filter (where r.id is null)::text as added,
       array_agg(r.id) filter (where p.id is null)::text as removed
-    from wanted p full join present r on r.product_id = p.id`.execute(trx)
-  return rows[0] as SmallDifference
+    from wanted p full join present r on r.product_id = p.id`
 }
 
 /** At least how many rows and products a sync compares: the list's, or the matching products, counted up to `most`. */
@@ -47,11 +47,9 @@ export async function countSynced(
   most: number,
 ): Promise<number> {
   if (list.row_count >= most) return list.row_count
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select from ${matchingProducts(list, columns)} limit ${most}) as p`.execute(
-    trx,
-  )
-  return Math.max(list.row_count, Number(rows[0]?.count))
+  const { count } = await onlyRow<{ count: number }>(trx)`
+    select count(*) as count from (select from ${matchingProducts(list, columns)} limit ${most}) as p`
+  return Math.max(list.row_count, count)
 }
 
 /** The result of one chunk of a sync. */
@@ -75,9 +73,9 @@ export async function syncChunk(
   { after, rows: most }: { after: number; rows: number },
 ): Promise<SyncedChunk> {
   await useLargeMemory(trx)
-  const { rows } = await sql<
+  const { added, removed, restored, ...chunk } = await onlyRow<
     SyncedChunk & Record<'added' | 'removed' | 'restored', IdsText | null>
-  >`
+  >(trx)`
     with source as (
       select coalesce(p.id, r.product_id) as product_id, r.id as row_id, p.id is null as is_removed,
         count(*) over () as changes, count(p.id) over () as additions
@@ -92,8 +90,7 @@ export async function syncChunk(
       array_agg(product_id) filter (where row_id is null)::text as added,
       array_agg(row_id) filter (where is_removed)::text as removed,
       array_agg(row_id) filter (where row_id is not null and not is_removed)::text as restored
-    from source`.execute(trx)
-  const { added, removed, restored, ...chunk } = rows[0] as (typeof rows)[0]
+    from source`
   if (added)
     await sql`with added as (${insertNew(list, added)}) select count(*) from added`.execute(trx)
   if (removed) await removeDraftRows(trx, list, removed)

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { archiveRowsOf, type IdsText, removeDraftRows } from './publication.ts'
-import { ofList, type PriceList } from './queries.ts'
+import { noPrices, ofList, type PriceList } from './queries.ts'
 
 /**
  * Adds products to the draft of a locked list without prices, which read as 0. Returns the ids of their rows in product
@@ -14,25 +15,22 @@ export async function addDraftRows(
 ): Promise<IdsText> {
   await archiveRowsOf(trx, list, productIds)
   const absent = await findAbsent(trx, list, productIds)
-  const { rows } = await sql<{ ids: IdsText | null; left: number }>`
+  const { ids, left } = await onlyRow<{ ids: IdsText | null; left: number }>(trx)`
     with added as (${insertNew(list, absent)})
     select array_agg(added.id order by position)::text as ids, count(*) - count(added.id) as left
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
-    left join added using (product_id)`.execute(trx)
-  const { ids, left } = rows[0] ?? {}
+    left join added using (product_id)`
   return left ? takePresentRows(trx, list, productIds) : (ids ?? '{}')
 }
 
 /** Finds the products that have no row: a cluster refuses to do so in the INSERT. */
 async function findAbsent(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
-  const { rows } = await sql<{ ids: IdsText | null }>`
+  const { ids } = await onlyRow<{ ids: IdsText | null }>(trx)`
     select array_agg(p.id)::text as ids
     from products p left join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = p.code and r.extension_key = p.extension_key
-    where p.account_id = ${list.account_id} and p.id = any(${productIds}::bigint[]) and r.id is null`.execute(
-    trx,
-  )
-  return rows[0]?.ids ?? '{}'
+    where p.account_id = ${list.account_id} and p.id = any(${productIds}::bigint[]) and r.id is null`
+  return ids ?? '{}'
 }
 
 /**
@@ -48,7 +46,7 @@ export function insertNew(
     insert into price_list_rows
       (account_id, price_list_id, product_id, code, extensions, extension_key, prices, added_version, since)
     select ${account_id}, ${id}, p.id, p.code, p.extensions, p.extension_key,
-      ${noPrices(price_dimensions)}, ${version + 1}, ${version + 1}
+      ${noPrices(price_dimensions.length)}, ${version + 1}, ${version + 1}
     from products p where p.account_id = ${account_id} and p.id = any(${productIds}::bigint[])
     order by p.code, p.extension_key
     returning id, product_id`
@@ -56,21 +54,15 @@ export function insertNew(
 
 /** Returns the ids of the rows of products in product order, after restoring those that the draft has removed. */
 async function takePresentRows(trx: Trx, list: PriceList, productIds: IdsText): Promise<IdsText> {
-  const { rows } = await sql<Record<'ids' | 'removed', IdsText | null>>`
+  const { ids, removed } = await onlyRow<Record<'ids' | 'removed', IdsText | null>>(trx)`
     select array_agg(r.id order by position)::text as ids,
       array_agg(r.id) filter (where r.removed_version is not null)::text as removed
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
     join products p on p.account_id = ${list.account_id} and p.id = input.product_id
     join price_list_rows r on ${ofList(list, 'r')}
-      and r.code = p.code and r.extension_key = p.extension_key`.execute(trx)
-  const { ids, removed } = rows[0] ?? {}
+      and r.code = p.code and r.extension_key = p.extension_key`
   if (removed) await restoreRows(trx, list, removed)
   return ids ?? '{}'
-}
-
-/** SQL of the prices of a new row: null, which reads as 0, in every dimension. */
-function noPrices(dimensions: string[]): RawBuilder<number[]> {
-  return sql`array_fill(null::numeric, array[${dimensions.length}::integer])`
 }
 
 /** Removes products from the draft of a locked list. Returns the ids of their rows in product order. */
@@ -79,14 +71,13 @@ export async function removeProductsFromDraft(
   list: PriceList,
   productIds: IdsText,
 ): Promise<IdsText> {
-  const { rows } = await sql<{ ids: IdsText }>`
+  const { ids } = await onlyRow<{ ids: IdsText }>(trx)`
     select coalesce(array_agg(r.id order by input.position), '{}')::text as ids
     from unnest(${productIds}::bigint[]) with ordinality as input (product_id, position)
     join products p on p.account_id = ${list.account_id} and p.id = input.product_id
     join price_list_rows r on ${ofList(list, 'r')}
       and r.code = p.code and r.extension_key = p.extension_key
-    where r.removed_version is null`.execute(trx)
-  const { ids = '{}' } = rows[0] ?? {}
+    where r.removed_version is null`
   if (ids !== '{}') await removeDraftRows(trx, list, ids)
   return ids
 }

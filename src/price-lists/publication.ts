@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { onlyRow } from '../database/only-row.ts'
 import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
@@ -66,12 +67,12 @@ async function archiveRows(trx: Trx, list: PriceList, ids: IdsText): Promise<voi
  * deleted product with the same key.
  */
 export async function archiveRowsOf(trx: Trx, list: PriceList, productIds: IdsText): Promise<void> {
-  const { rows } = await sql<{ ids: IdsText | null }>`
+  const { ids } = await onlyRow<{ ids: IdsText | null }>(trx)`
     select array_agg(r.id)::text as ids from price_list_rows r
     join products p on p.account_id = ${list.account_id} and p.code = r.code and p.extension_key = r.extension_key
     where ${ofList(list, 'r')} and r.removed_version <= ${list.version}
-      and p.id = any(${productIds}::bigint[])`.execute(trx)
-  if (rows[0]?.ids) await archiveRows(trx, list, rows[0].ids)
+      and p.id = any(${productIds}::bigint[])`
+  if (ids) await archiveRows(trx, list, ids)
 }
 
 /**
@@ -98,11 +99,11 @@ export async function tidyList({ db, account, priceListId, signal }: HeldList): 
 const countedMax = 2000
 
 async function analyzeList(trx: Trx, account: number, id: number): Promise<void> {
-  const { rows } = await sql<{ count: number }>`
+  const { count: rows } = await onlyRow<{ count: number }>(trx)`
     select count(*) as count from (
       select from price_list_rows where account_id = ${account} and price_list_id = ${id} limit ${countedMax}
-    ) as r`.execute(trx)
-  await analyzeLoaded(trx, { table: 'price_list_rows', owner: id, rows: rows[0]?.count ?? 0 })
+    ) as r`
+  await analyzeLoaded(trx, { table: 'price_list_rows', owner: id, rows })
 }
 
 /** The tables of a list's rows and history, each with the column of its key by which it is deleted in steps. */
@@ -136,11 +137,10 @@ async function deleteInSteps(
   for (;;) {
     // Without its lower bound, a step would read all rows that the earlier ones deleted.
     const left = sql`${ofList(list)} and ${column} > ${after}`
-    const { rows } = await sql<{ last: number | null }>`
+    const { last } = await onlyRow<{ last: number | null }>(trx)`
       select max(step) as last from (
         select ${column} as step from ${table} where ${left} order by ${column} limit ${chunkRows}
-      ) as steps`.execute(trx)
-    const last = rows[0]?.last ?? null
+      ) as steps`
     if (last === null) return
     await sql`delete from ${table} where ${left} and ${column} <= ${last}`.execute(trx)
     after = last

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Origin } from '../contract/operation.ts'
+import { onlyRow } from '../database/only-row.ts'
 import { analyzeLoaded } from '../database/planner.ts'
 import type { Trx } from '../database/pool.ts'
 import { daysInMonth } from './calendar.ts'
@@ -7,7 +8,7 @@ import { guardrailViolated, listErrors } from './guardrails.ts'
 import { insertChanges, insertMonthChanges } from './history/log-changes.ts'
 import { type Change, nextRevision, recordRevision } from './history/record-revision.ts'
 import type { IdsText } from './publication.ts'
-import { ofList, type PriceList } from './queries.ts'
+import { noPrices, ofList, type PriceList } from './queries.ts'
 
 export type Publication = Pick<Change, 'kind' | 'origin' | 'job'>
 
@@ -72,19 +73,17 @@ export async function logMoves(
   return { added, removed }
 }
 
-const noPrices = (count: number) => sql`array_fill(null::numeric, array[${count}::integer])`
-
 /** Records rows in a list's history. Returns their number. */
 async function logRows(
   trx: Trx,
   list: PriceList,
   { change, rows }: { change: 'added' | 'removed'; rows: RawBuilder<unknown> },
 ): Promise<number> {
-  const { rows: counts } = await sql<{ count: number }>`
+  const { count } = await onlyRow<{ count: number }>(trx)`
     with found as materialized (select * from ${rows}),
     logged as (${insertChanges(list, { revision: nextRevision(list), change, rows: sql`found` })})
-    select count(*) as count from found`.execute(trx)
-  return Number(counts[0]?.count ?? 0)
+    select count(*) as count from found`
+  return count
 }
 
 /** Records the months of rows removed from a calendar list. */

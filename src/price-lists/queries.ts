@@ -27,6 +27,10 @@ export const ofList = ({ account_id, id }: ListKey, table = ''): RawBuilder<bool
 export const rowOfList = ({ account_id, id }: ListKey): RawBuilder<unknown> =>
   sql`(select account_id, id from price_lists where account_id = ${account_id} and id = ${id}) as l`
 
+/** SQL of the prices of a row, or of a month, that has none: null in each of its places, which reads as 0. */
+export const noPrices = (places: number): RawBuilder<unknown> =>
+  sql`array_fill(null::numeric, array[${sql.lit(places)}])`
+
 /** Finds a list. Throws `price-list-not-found`, also for a list of another account. */
 export async function findPriceList(trx: Trx, account: number, by: ListName): Promise<PriceList> {
   const list = await selectPriceList(trx, account, by).executeTakeFirst()

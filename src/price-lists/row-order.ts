@@ -3,6 +3,7 @@ import { keyValues } from '../catalog/columns.ts'
 import { type OrderedRows, type OrderKey, orderBy, orderKeys } from '../contract/list-order.ts'
 import { Problem } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { joinProducts, priceOf } from './list-rows.ts'
 import { withMargin } from './margin-sql.ts'
@@ -105,13 +106,13 @@ async function rejectUnordered(
   if (version === 'draft') reject('the draft has no prices and margins')
   if (version === 'past' && name === 'margin') reject('margins have no history')
   if (name === 'price' && version === 'published' && !list.is_calendar) return
-  const { rows: counted } = await sql<{ count: number }>`
+  const { count } = await onlyRow<{ count: number }>(trx)`
     select count(*) as count from (
       select from ${rows.fromKeys}
       where ${ofList(list, 'r')} and ${rows.isMember}
       limit ${sql.lit(lookedUpMax + 1)}
-    ) as counted`.execute(trx)
-  if (Number(counted[0]?.count) <= lookedUpMax) return
+    ) as counted`
+  if (count <= lookedUpMax) return
   const what = name === 'margin' ? 'margin' : version === 'past' ? 'a past price' : 'a day’s price'
   throw new Problem(
     'too-costly',

@@ -1,9 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { readRowKeys } from '../catalog/row-key.ts'
 import { Answer, backgroundThreshold, type Handler } from '../contract/operation.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { inputRows } from '../database/input-rows.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -69,16 +70,14 @@ export async function findNamedProducts(
   account: number,
   input: RawBuilder<unknown>,
 ): Promise<NamedProducts> {
-  const { rows } = await sql<NamedProducts>`
+  return onlyRow<NamedProducts>(trx)`
     select count(*) as total, coalesce(array_agg(p.id order by named.position), '{}')::text as "productIds"
     from (
       select code, extension_key, min(position) as position from ${input} group by code, extension_key
     ) as named
     left join (
       select id, code, extension_key from products where account_id = ${account}
-    ) as p using (code, extension_key)`.execute(trx)
-  const { total = 0, productIds = '{}' } = rows[0] ?? {}
-  return { total: Number(total), productIds }
+    ) as p using (code, extension_key)`
 }
 
 /** Removes products from a locked list and publishes it. Returns the ids of the removed rows, and the revision. */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import {
   Answer,
@@ -8,6 +7,7 @@ import {
   type Origin,
   type Schemas,
 } from '../contract/operation.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
@@ -69,10 +69,9 @@ async function syncAtOnce(
 ): Promise<Answer<Schemas['SyncResult']>> {
   const come = added ? await addDraftRows(trx, list, added) : '{}'
   if (removed) await removeDraftRows(trx, list, removed)
-  const { rows } = await sql<{ result: Schemas['SyncResult'] }>`
-    select ${syncResult(list)} as result`.execute(trx)
+  const { result } = await onlyRow<{ result: Schemas['SyncResult'] }>(trx)`
+    select ${syncResult(list)} as result`
   const revision = await publish(trx, list, { kind: 'sync', origin }, come)
   await archiveRemovedChunk(trx, list, list.version + 1)
-  const result = rows[0]?.result ?? { added: [], removed: [], untouched: [] }
   return new Answer(result, revisionHeader(revision))
 }

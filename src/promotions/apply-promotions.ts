@@ -4,6 +4,7 @@ import { Problem } from '../contract/problem.ts'
 import { listedMax } from '../contract/row-errors.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { selectedRows } from '../database/input-rows.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import type { StoredPlan } from '../plans/queries.ts'
 import { storedPromotion } from './plan-promotions.ts'
@@ -38,11 +39,10 @@ export async function applyPromotions(
   ) as input`)
   const which = sql<boolean>`name in (select r.name from ${planned} and r.action <> 'none')`
   await changePromotions(trx, account, which, (at) => upsertFrom(account, input, at))
-  const { rows } = await sql<Record<'created' | 'updated', string | null>>`
+  const { created, updated } = await onlyRow<Record<'created' | 'updated', string | null>>(trx)`
     select array_agg(p.id order by r.position) filter (where r.action = 'create')::text as created,
       array_agg(p.id order by r.position) filter (where r.action <> 'create')::text as updated
-    from promotions p, ${planned} and p.account_id = ${account} and p.name = r.name`.execute(trx)
-  const { created = null, updated = null } = rows[0] ?? {}
+    from promotions p, ${planned} and p.account_id = ${account} and p.name = r.name`
   const ids = (text: string | null) => readNumbers(text)
   return { created: ids(created), updated: ids(updated), skipped: stale.length }
 }

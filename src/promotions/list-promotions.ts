@@ -6,6 +6,7 @@ import type { Context, Handler, OperationRequest, Schemas } from '../contract/op
 import { Problem } from '../contract/problem.ts'
 import { onPage, withoutAbsent } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
 import { isValidOn, promotionsAsOf, termNames } from './queries.ts'
@@ -74,11 +75,14 @@ async function rejectUnknown(
 ): Promise<void> {
   if (as_of === undefined) return
   const at = sql`${utcTimestamp(as_of)}::timestamptz`
-  const { rows } = await sql<{ isAhead: boolean; isKept: boolean; oldest: Date }>`
+  const { isAhead, isKept, oldest } = await onlyRow<{
+    isAhead: boolean
+    isKept: boolean
+    oldest: Date
+  }>(trx)`
     select ${at} > clock_timestamp() as "isAhead", oldest,
       ${at} >= oldest or ${at} < (select created_at from accounts where id = ${account}) as "isKept"
-    from (select now() - make_interval(days => ${historyDays}) as oldest) as history`.execute(trx)
-  const { isAhead, isKept, oldest } = rows[0] ?? {}
+    from (select now() - make_interval(days => ${historyDays}) as oldest) as history`
   if (isAhead)
     throw invalidRequest([{ pointer: '/query/as_of', code: 'range', message: 'must not be ahead' }])
   if (isKept !== false) return

@@ -3,6 +3,7 @@ import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import type { Answer, Origin, Schemas } from '../contract/operation.ts'
 import { withinReadTime } from '../contract/read-cost.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { answerPlan, insertPlan } from '../plans/queries.ts'
 import { termNames } from './queries.ts'
@@ -23,14 +24,14 @@ export async function planPromotions(
   const planId = await insertPlan(trx, account, { operation: 'promotions', origin })
   await storePromotions(trx, account, planId, input)
   const covered = await countCovered(trx, account, planId)
-  const { rows } = await sql<{ summary: Schemas['PlanSummary'] }>`
+  const { summary: counts } = await onlyRow<{ summary: Schemas['PlanSummary'] }>(trx)`
     select json_build_object(
         'created', count(*) filter (where action = 'create'),
         'replaced', count(*) filter (where action = 'replace'),
         'unchanged', count(*) filter (where action = 'none')
       ) as summary
-    from plan_rows where account_id = ${account} and plan_id = ${planId}`.execute(trx)
-  const summary = { ...rows[0]?.summary, ...(covered !== undefined && { covered_rows: covered }) }
+    from plan_rows where account_id = ${account} and plan_id = ${planId}`
+  const summary = { ...counts, ...(covered !== undefined && { covered_rows: covered }) }
   return answerPlan(trx, account, planId, { summary, violations: [] })
 }
 
@@ -107,12 +108,12 @@ const rowsToCheckMax = 10_000_000
 
 /** How many rows the lists of a plan's promotions have, each list counted once for each promotion. */
 async function countRowsToCheck(trx: Trx, account: number, planId: number): Promise<number> {
-  const { rows } = await sql<{ rows: number }>`
+  const { rows } = await onlyRow<{ rows: number }>(trx)`
     select coalesce(sum(l.row_count::bigint), 0) as rows
     from plan_rows plan
     join price_lists l on l.account_id = plan.account_id and coalesce(plan.after -> 'price_lists' ? l.name, true)
-    where plan.account_id = ${account} and plan.plan_id = ${planId}`.execute(trx)
-  return Number(rows[0]?.rows ?? 0)
+    where plan.account_id = ${account} and plan.plan_id = ${planId}`
+  return rows
 }
 
 /** SQL of the published rows that a promotion covers. */

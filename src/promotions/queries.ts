@@ -3,6 +3,7 @@ import type { Promotions } from '../../generated/database.d.ts'
 import { changeSettingsVersion } from '../accounts/queries.ts'
 import type { ProductFilters } from '../catalog/product-filters.ts'
 import type { Schemas } from '../contract/operation.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 
 /** The part of a promotion that prices depend on. Null filters or dimensions match all rows. */
@@ -35,8 +36,8 @@ export async function keepPromotions(
   which: RawBuilder<boolean>,
 ): Promise<RawBuilder<Date>> {
   await changeSettingsVersion(trx, account)
-  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(trx)
-  const now = sql<Date>`${rows[0]?.now}::timestamptz`
+  const { now: at } = await onlyRow<{ now: string }>(trx)`select clock_timestamp()::text as now`
+  const now = sql<Date>`${at}::timestamptz`
   await sql`
     insert into promotion_versions (account_id, id, from_at, until_at, ${terms})
     select account_id, id, changed_at, ${now}, ${terms} from promotions where account_id = ${account} and ${which}

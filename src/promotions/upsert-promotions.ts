@@ -15,6 +15,7 @@ import {
   inputRows,
   insertRows,
 } from '../database/input-rows.ts'
+import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { upsertStaged } from '../database/staging-table.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
@@ -87,9 +88,9 @@ export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account, q
     write: async (staged) => {
       if (query.plan === 'true')
         return planPromotions(trx, account, sql`pg_temp.feed as input`, origin)
-      const { rows } = await sql<{ names: string }>`
-        select coalesce(array_agg(name), '{}')::text as names from pg_temp.feed`.execute(trx)
-      const at = await keepPromotions(trx, account, named(rows[0]?.names ?? '{}'))
+      const { names } = await onlyRow<{ names: string }>(trx)`
+        select coalesce(array_agg(name), '{}')::text as names from pg_temp.feed`
+      const at = await keepPromotions(trx, account, named(names))
       const { created, updated } = await upsertStaged(staged, upsertFrom(account, staged.input, at))
       return { created, updated, unchanged: await forgetUnchanged(trx, account, at) }
     },

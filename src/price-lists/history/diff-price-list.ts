@@ -11,6 +11,7 @@ import {
 import { Problem } from '../../contract/problem.ts'
 import { readPage } from '../../contract/read-page.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { findPriceList, ofList, type PriceList, rejectUnpublished } from '../queries.ts'
@@ -79,12 +80,11 @@ const changesMax = 1_500_000
 
 /** Throws `too-costly` if too many cells have changed: each page compares all of them. */
 async function rejectCostly(trx: Trx, list: PriceList, { after, until }: Revisions): Promise<void> {
-  const { rows } = await sql<{ changes: number }>`
+  const { changes } = await onlyRow<{ changes: number }>(trx)`
     select coalesce(sum(priced + (added + removed) * ${list.price_dimensions.length}::bigint), 0) as changes
     from list_revisions
     where ${ofList(list)}
-      and revision > ${after} and revision <= ${until}`.execute(trx)
-  const changes = Number(rows[0]?.changes ?? 0)
+      and revision > ${after} and revision <= ${until}`
   if (changes <= changesMax) return
   throw new Problem(
     'too-costly',

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { isMemberAt } from '../list-rows.ts'
 import { ofList, type PriceList } from '../queries.ts'
@@ -14,15 +15,12 @@ export async function differentCells(
   list: PriceList,
   revisions: Revisions,
 ): Promise<RawBuilder<unknown>> {
-  const { rows } = await sql<{ changes: number; moves: number }>`
+  const { changes, moves } = await onlyRow<{ changes: number; moves: number }>(trx)`
     select coalesce(sum(priced + added + removed), 0) as changes, coalesce(sum(added + removed), 0) as moves
     from list_revisions
     where ${ofList(list)}
-      and revision > ${revisions.after} and revision <= ${revisions.until}`.execute(trx)
-  const { changes = 0, moves = 0 } = rows[0] ?? {}
-  return Number(moves) > 0
-    ? cellsByKey(list, revisions, Number(changes))
-    : cellsByRow(list, revisions, Number(changes))
+      and revision > ${revisions.after} and revision <= ${revisions.until}`
+  return (moves > 0 ? cellsByKey : cellsByRow)(list, revisions, changes)
 }
 
 const ends = sql`(array_agg(cell.old order by cell.revision))[1] as first_old,

@@ -10,6 +10,7 @@ import {
 } from '../../contract/operation.ts'
 import { isRefusedForNow, tooManyRequests } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { AccountBudget } from '../../lib/account-budget.ts'
 import { findPriceList, ofList, type PriceList } from '../queries.ts'
@@ -107,11 +108,9 @@ async function lastRevision(
   const newest = Math.min(until, list.version)
   const among = place.code === undefined ? newest : Math.min(newest, place.revision)
   const isOnPage = sql`(before = 0 or before < ${limit + place.read} and before + own <= ${sortedMax(limit)})`
-  const { rows } = await sql<{
-    revision: number | null
-    changes: number | null
-    slices: number | null
-  }>`
+  const { revision, changes, slices } = await onlyRow<
+    Omit<LastRevision, 'hasMore' | 'revision'> & { revision: number | null }
+  >(trx)`
     select max(revision) filter (where ${isOnPage}) as revision, max(before + own) filter (where ${isOnPage}) as changes,
       max(slices) as slices
     from (
@@ -120,11 +119,8 @@ async function lastRevision(
       from list_revisions
       where ${ofList(list)} and revision >= ${firstRevision(place)} and revision <= ${among}
       order by revision limit ${limit + 1}
-    ) as revisions`.execute(trx)
-  const { revision = null, changes, slices } = rows[0] ?? {}
-  return revision === null
-    ? undefined
-    : { revision, changes: Number(changes), slices: Number(slices), hasMore: revision < newest }
+    ) as revisions`
+  return revision === null ? undefined : { revision, changes, slices, hasMore: revision < newest }
 }
 
 interface LastRevision {

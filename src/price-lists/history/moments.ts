@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { shownTimestamp } from '../../database/shown-timestamp.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
@@ -38,12 +39,12 @@ export async function findMoment(
   }
   if (revision < list.oldest_revision) throw historyNotKept(list)
   if (revision === 0) throw notPublishedThen()
-  const { rows } = await sql<{ at: string | null }>`
+  const { at } = await onlyRow<{ at: string | null }>(trx)`
     select ${shownTimestamp(sql`greatest((
       select at from list_revisions
       where ${ofList(list)} and revision = ${revision}
-    ), ${list.oldest_at}::timestamptz)`)} as at`.execute(trx)
-  return { revision, at: rows[0]?.at ?? '' }
+    ), ${list.oldest_at}::timestamptz)`)} as at`
+  return { revision, at: at ?? '' }
 }
 
 async function momentOfTimestamp(
@@ -52,19 +53,18 @@ async function momentOfTimestamp(
   at: string,
   place: MomentPlace,
 ): Promise<Moment> {
-  const { rows } = await sql<{
+  const { isAhead, isBefore, revision, utc } = await onlyRow<{
     isAhead: boolean
     isBefore: boolean | null
     revision: number | null
     utc: string
-  }>`
+  }>(trx)`
     select ${shownTimestamp(sql`${at}::timestamptz`)} as utc, ${at}::timestamptz > clock_timestamp() as "isAhead",
       ${at}::timestamptz < ${list.oldest_at}::timestamptz as "isBefore", (
         select revision from list_revisions
         where ${ofList(list)} and at <= ${at}::timestamptz
         order by at desc, revision desc limit 1
-      ) as revision`.execute(trx)
-  const { isAhead, isBefore, revision, utc = '' } = rows[0] ?? {}
+      ) as revision`
   if (isAhead) throw invalidRequest([{ ...place, code: 'range', message: 'must not be ahead' }])
   if (isBefore) throw historyNotKept(list)
   const known = revision ?? list.oldest_revision

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { type ListKey, ofList, type PriceList } from '../queries.ts'
 
@@ -21,11 +22,14 @@ export interface Walk {
 
 /** Chooses the direction with fewer lookups between now and a revision, from the counts of the list's changes. */
 export async function chooseWalk(trx: Trx, list: PriceList, revision: number): Promise<Walk> {
-  const { rows } = await sql<{ revisions: number; changes: number; slices: number }>`
+  const { revisions, changes, slices } = await onlyRow<{
+    revisions: number
+    changes: number
+    slices: number
+  }>(trx)`
     select count(*) as revisions, coalesce(sum(priced), 0) as changes, coalesce(max(slices), 1) as slices
     from list_revisions
-    where ${ofList(list)} and revision > ${revision} and ${changesPrices(list)}`.execute(trx)
-  const { revisions = 0, changes = 0, slices = 1 } = rows[0] ?? {}
+    where ${ofList(list)} and revision > ${revision} and ${changesPrices(list)}`
   const size = Math.max(list.row_count, 1)
   const back = changes / size
   const forward = Math.min(revisions, (size * revisions) / Math.max(changes, 1))
@@ -33,7 +37,7 @@ export async function chooseWalk(trx: Trx, list: PriceList, revision: number): P
     direction: forward < back ? 'forward' : 'backward',
     lookups: Math.min(forward, back),
     changes,
-    slices: Number(slices),
+    slices,
   }
 }
 

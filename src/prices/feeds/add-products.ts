@@ -6,6 +6,7 @@ import type { Feed, FeedCounts, FeedRequest } from '../../contract/feed.ts'
 import { type Answer, backgroundThreshold, type Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../../contract/staged-faults.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
@@ -110,7 +111,11 @@ async function addStaged(
   { job, origin, isPlan }: Pick<FeedRequest<'addProducts'>, 'job' | 'origin'> & { isPlan: boolean },
 ): Promise<FeedCounts | Answer<Schemas['JobInfo'] | Schemas['Plan']>> {
   const list = await lockPriceList(trx, account, { id })
-  const { rows } = await sql<{ total: number; created: number; ids: string }>`
+  const {
+    total,
+    created,
+    ids: productIds,
+  } = await onlyRow<{ total: number; created: number; ids: string }>(trx)`
     select count(*) as total, count(*) filter (where p.row_id is null) as created,
       coalesce(array_agg(p.id order by f.position), '{}')::text as ids
     from pg_temp.feed f
@@ -120,8 +125,7 @@ async function addStaged(
       left join price_list_rows r on r.account_id = ${account} and r.price_list_id = ${id}
         and r.code = p.code and r.extension_key = p.extension_key and r.removed_version is null
       where p.account_id = ${account}
-    ) as p on p.code = f.code and p.extension_key = f.extension_key`.execute(trx)
-  const { total = 0, created = 0, ids: productIds = '{}' } = rows[0] ?? {}
+    ) as p on p.code = f.code and p.extension_key = f.extension_key`
   const isForJob = total > backgroundThreshold && job === undefined
   if (isPlan || !isForJob) await rejectBusy(trx, account, id, job)
   if (isPlan) {

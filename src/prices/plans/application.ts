@@ -3,6 +3,7 @@ import { findColumns } from '../../catalog/columns.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { StoredPlan } from '../../plans/queries.ts'
 import {
@@ -56,9 +57,8 @@ export async function leaveStaleOut(
   stale: RawBuilder<unknown>,
 ): Promise<number> {
   await sql`create temporary table left_out on commit drop as ${stale}`.execute(trx)
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from pg_temp.left_out`.execute(trx)
-  const count = Number(rows[0]?.count ?? 0)
+  const { count } = await onlyRow<{ count: number }>(trx)`
+    select count(*) as count from pg_temp.left_out`
   if (count > 0 && !skip.has('stale')) throw await planStale(trx, list, plan, count)
   return count
 }
@@ -118,7 +118,7 @@ export async function leaveViolatingOut(application: Application): Promise<numbe
   const left = skip.has('violations') ? await leaveAllViolatingOut(trx) : 0
   const ofRows = skip.has('violations') ? [] : rows
   const ofList = await findListErrors(application)
-  const count = ofList.length + Number(ofRows[0]?.total ?? 0)
+  const count = ofList.length + (ofRows[0]?.total ?? 0)
   if (count === 0) return left
   const errors = violationErrors(list, ofRows, (cell) => placeOfCell(list, columns, cell))
   throw guardrailViolated([...ofList, ...errors], count)
@@ -132,10 +132,9 @@ async function leaveAllViolatingOut(trx: Trx): Promise<number> {
 
 /** Violations of the whole list's guardrails by what is left of the plan. */
 async function findListErrors({ trx, list, plan }: Application): Promise<RequestError[]> {
-  const { rows } = await sql<{ changed: number; removed: number }>`
+  const counts = await onlyRow<{ changed: number; removed: number }>(trx)`
     select count(distinct row_id) filter (where action = 'price') as changed,
       count(*) filter (where action = 'remove') as removed
-    from plan_rows plan where ${ofPlan(plan)} and ${isIncluded}`.execute(trx)
-  const { changed = 0, removed = 0 } = rows[0] ?? {}
-  return listErrors(list, { changed: Number(changed), removed: Number(removed) })
+    from plan_rows plan where ${ofPlan(plan)} and ${isIncluded}`
+  return listErrors(list, counts)
 }

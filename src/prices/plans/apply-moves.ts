@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import { readNumbers } from '../../database/array-literal.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { syncResult } from '../../price-lists/catalog-difference.ts'
 import { addDraftRows } from '../../price-lists/draft-rows.ts'
@@ -62,10 +63,10 @@ export async function applySync(application: Application): Promise<Applied> {
     list,
     await findIds(application, 'row_id', sql`plan.action = 'remove'`),
   )
-  const { rows } = await sql<{ result: NonNullable<Applied['result']> }>`
-    select ${syncResult(list)} as result`.execute(trx)
+  const { result } = await onlyRow<{ result: NonNullable<Applied['result']> }>(trx)`
+    select ${syncResult(list)} as result`
   const moved = await logMoves(trx, list, added)
-  return { priced: 0, ...moved, skipped, result: rows[0]?.result ?? [] }
+  return { priced: 0, ...moved, skipped, result }
 }
 
 /** The ids in the plan rows that are not left out, as the text of an array. */
@@ -74,10 +75,10 @@ async function findIds(
   column: 'row_id' | 'product_id',
   which: RawBuilder<unknown>,
 ): Promise<string> {
-  const { rows } = await sql<{ ids: string }>`
+  const { ids } = await onlyRow<{ ids: string }>(trx)`
     select coalesce(array_agg(plan.${sql.ref(column)} order by plan.position, plan.place), '{}')::text as ids
-    from plan_rows plan where ${ofPlan(plan)} and ${which} and ${isIncluded}`.execute(trx)
-  return rows[0]?.ids ?? '{}'
+    from plan_rows plan where ${ofPlan(plan)} and ${which} and ${isIncluded}`
+  return ids
 }
 
 /**

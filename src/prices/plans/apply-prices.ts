@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { readNumbers } from '../../database/array-literal.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
 import { changedCells } from '../../price-lists/history/changed-cells.ts'
 import { isPublishedNow } from '../../price-lists/list-rows.ts'
@@ -31,12 +32,12 @@ export async function applyPrices(application: Application): Promise<Applied> {
     updated,
     written: { priced },
   } = await writeCells(trx, list, cells)
-  const { rows } = await sql<{ ids: string | null }>`
+  const { ids: text } = await onlyRow<{ ids: string | null }>(trx)`
     select array_agg(row_id order by first)::text as ids from (
       select plan.row_id, min(coalesce(plan.position, plan.place)) as first from plan_rows plan
       where ${ofPlan(plan)} and ${isIncluded} and (plan.action = 'price' or plan.position is not null) group by plan.row_id
-    ) as named`.execute(trx)
-  const ids = readNumbers(rows[0]?.ids ?? null)
+    ) as named`
+  const ids = readNumbers(text)
   const counts = { rows: ids.length, created: 0, updated, skipped }
   return { priced, added: 0, removed: 0, skipped, result: ids, jobResult: counts }
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { findColumns, keyOrder } from '../../catalog/columns.ts'
 import type { Answer, Schemas } from '../../contract/operation.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import { analyzeLoaded, useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { quotient } from '../../database/quotient.ts'
@@ -125,11 +126,8 @@ async function countViolations(
   const { rows: violations } = await sql<Schemas['Plan']['violations'][number]>`
     select guardrail, count(*)::integer as rows from plan_rows, unnest(violations) as guardrail
     where ${ofPlan} group by guardrail order by guardrail`.execute(trx)
-  const { rows } = await sql<{ changed: number }>`
-    select count(distinct row_id) as changed from plan_rows where ${ofPlan} and action = 'price'`.execute(
-    trx,
-  )
-  const changed = Number(rows[0]?.changed)
+  const { changed } = await onlyRow<{ changed: number }>(trx)`
+    select count(distinct row_id) as changed from plan_rows where ${ofPlan} and action = 'price'`
   const ofList = listViolations(list, { changed, removed }).map((guardrail) => ({
     guardrail,
     rows: guardrail === 'max_changed_percent' ? changed : removed,

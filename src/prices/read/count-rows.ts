@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
 import { Problem } from '../../contract/problem.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import type { ListRows } from '../../price-lists/list-rows.ts'
 import { ofList } from '../../price-lists/queries.ts'
@@ -37,24 +38,22 @@ export async function boundMatchingRows(
 
 /** Counts the list's rows with these codes; a repeated code counts each time. */
 async function countOfCodes(trx: Trx, { list, fromKeys }: ListRows, codes: string[]) {
-  const { rows } = await sql<{ count: number }>`
+  const { count } = await onlyRow<{ count: number }>(trx)`
     select coalesce(sum(times * (
       select count(*) from ${fromKeys}
       where ${ofList(list, 'r')} and r.code = input.code
     )), 0) as count
-    from (select code, count(*) as times from unnest(${codes}::text[]) as given (code) group by code) as input`.execute(
-    trx,
-  )
-  return rows[0]?.count ?? 0
+    from (select code, count(*) as times from unnest(${codes}::text[]) as given (code) group by code) as input`
+  return count
 }
 
 async function countUpTo(trx: Trx, { list, fromKeys }: ListRows, most: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const { count } = await onlyRow<{ count: number }>(trx)`
     select count(*) as count
     from (
       select from ${fromKeys} where ${ofList(list, 'r')} limit ${most}
-    ) as bounded`.execute(trx)
-  return rows[0]?.count ?? 0
+    ) as bounded`
+  return count
 }
 
 function rejectCostly(

@@ -51,8 +51,8 @@ export async function findFormerPromotions(
   const promotions = rows.map((promotion) => ({
     validFrom: dayNumber(promotion.valid_from),
     validTo: dayNumber(promotion.valid_to),
-    from: Number(promotion.from),
-    until: Number(promotion.until),
+    from: promotion.from,
+    until: promotion.until,
     reprice: compileReprice(promotion, list.decimals),
   }))
   return (match, dimension) =>

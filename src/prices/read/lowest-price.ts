@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import type { Schemas } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { mapCooperatively } from '../../lib/cooperative.ts'
 import { dateOfNumber, dayAfter, dayMs, dayNumber, today } from '../../price-lists/calendar.ts'
@@ -225,10 +225,10 @@ function lowestBefore(
 /** When the list's known history begins, in milliseconds. */
 async function historyBegin(trx: Trx, { list }: Pricing): Promise<number> {
   if (list.oldest_at) return list.oldest_at.getTime()
-  const { rows } = await sql<{ at: Date | null }>`
+  const { at } = await onlyRow<{ at: Date | null }>(trx)`
     select min(at) as at from list_revisions
-    where ${ofList(list)}`.execute(trx)
-  return rows[0]?.at?.getTime() ?? Number.POSITIVE_INFINITY
+    where ${ofList(list)}`
+  return at?.getTime() ?? Number.POSITIVE_INFINITY
 }
 
 /** The latest `before` that a read may give: 400 days ahead. */

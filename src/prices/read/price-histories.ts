@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { extensionKey } from '../../catalog/row-key.ts'
 import { withinReadTime } from '../../contract/read-cost.ts'
 import { arrayLiteral } from '../../database/array-literal.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { monthPlace } from '../../price-lists/calendar.ts'
 import { findSlices, formerPrices } from '../../price-lists/history/price-walk.ts'
@@ -71,8 +72,7 @@ export async function findHistories(
   const { rows } = await withinReadTime(shorterHistory, () => statement.execute(trx))
   const byRow = new Map(rows.map((row) => [row.at, row]))
   return wanted.map((_, at) => {
-    const { entries = '[]', count = 0 } = byRow.get(at) ?? {}
-    return { entries, count: Number(count) }
+    return byRow.get(at) ?? { entries: '[]', count: 0 }
   })
 }
 
@@ -96,10 +96,10 @@ export async function revisionAt(
   at: string | undefined,
 ): Promise<number> {
   if (at === undefined) return list.oldest_revision
-  const { rows } = await sql<{ revision: number | null }>`
+  const { revision } = await onlyRow<{ revision: number | null }>(trx)`
     select max(revision) as revision from list_revisions
-    where ${ofList(list)} and at <= ${at}::timestamptz`.execute(trx)
-  return Math.max(rows[0]?.revision ?? 0, list.oldest_revision)
+    where ${ofList(list)} and at <= ${at}::timestamptz`
+  return Math.max(revision ?? 0, list.oldest_revision)
 }
 
 /**

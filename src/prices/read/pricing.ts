@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../../catalog/columns.ts'
 import type { Context, Schemas } from '../../contract/operation.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { stateOf } from '../../price-lists/calendar.ts'
 import { findMoment, type Moment } from '../../price-lists/history/moments.ts'
@@ -201,6 +202,6 @@ export function currentRevision(pricing: Pricing, { settings, list }: Versions):
 /** `currentRevision` with a statement of its own. */
 export async function readCurrentRevision(trx: Trx, pricing: Pricing): Promise<number> {
   const versions = versionColumns(pricing.list, pricing.moment?.revision)
-  const { rows } = await sql<Versions>`select ${versions}`.execute(trx)
-  return currentRevision(pricing, rows[0] as Versions)
+  const current = await onlyRow<Versions>(trx)`select ${versions}`
+  return currentRevision(pricing, current)
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { filterSql } from '../../catalog/product-filters.ts'
 import type { Answer, Origin, Schemas } from '../../contract/operation.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { isPublishedNow, joinProducts } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
@@ -17,9 +18,9 @@ export async function countCells(
 ): Promise<number> {
   const cellsOfRow = dimensions.length * days.length
   if (filters.length === 0) return list.row_count * cellsOfRow
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from ${selectedRows(list, filters)}`.execute(trx)
-  return Number(rows[0]?.count) * cellsOfRow
+  const { count } = await onlyRow<{ count: number }>(trx)`
+    select count(*) as count from ${selectedRows(list, filters)}`
+  return count * cellsOfRow
 }
 
 const cellColumns = [

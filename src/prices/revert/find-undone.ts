@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Columns } from '../../catalog/columns.ts'
 import { Problem, type RequestError } from '../../contract/problem.ts'
 import { listedMax } from '../../contract/row-errors.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { changedCells, type Revisions } from '../../price-lists/history/changed-cells.ts'
 import { differentCells, rowsWithKey } from '../../price-lists/history/different-cells.ts'
@@ -40,13 +41,9 @@ export async function findUndone(
     ${rowsThatLeave(list, revisions)} union all ${rowsThatReturn(list, revisions)}`.execute(trx)
   // Without statistics, a later join compared each of 100,000 cells with every row of the list.
   await sql`analyze pg_temp.undone_cells, pg_temp.undone_rows`.execute(trx)
-  const { rows } = await sql<UndoCounts>`
+  return onlyRow<UndoCounts>(trx)`
     select count(distinct row_id) as products, count(conflict) as conflicts
-    from (select row_id, conflict from pg_temp.undone_cells union all select row_id, conflict from pg_temp.undone_rows) as u`.execute(
-    trx,
-  )
-  const { products = 0, conflicts = 0 } = rows[0] ?? {}
-  return { products: Number(products), conflicts: Number(conflicts) }
+    from (select row_id, conflict from pg_temp.undone_cells union all select row_id, conflict from pg_temp.undone_rows) as u`
 }
 
 /** SQL of a FROM item `later` with the cells that were changed again later. */

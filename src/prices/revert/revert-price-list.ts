@@ -11,6 +11,7 @@ import {
   type Schemas,
 } from '../../contract/operation.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { enqueueJob } from '../../jobs/enqueue.ts'
 import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
@@ -122,10 +123,9 @@ async function countChanges(
   list: PriceList,
   { after, until }: Revisions,
 ): Promise<{ cells: number; removed: number }> {
-  const { rows } = await sql<{ cells: number; removed: number }>`
+  return onlyRow<{ cells: number; removed: number }>(trx)`
     select coalesce(sum(priced + added + removed), 0) as cells, coalesce(sum(removed), 0) as removed from list_revisions
-    where ${ofList(list)} and revision > ${after} and revision <= ${until}`.execute(trx)
-  return { cells: Number(rows[0]?.cells ?? 0), removed: Number(rows[0]?.removed ?? 0) }
+    where ${ofList(list)} and revision > ${after} and revision <= ${until}`
 }
 
 /** Finds and counts what to undo. Throws `revert-conflict` unless conflicts are skipped. */

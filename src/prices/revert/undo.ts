@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import type { Revisions } from '../../price-lists/history/changed-cells.ts'
@@ -8,8 +9,8 @@ import { nextRevision } from '../../price-lists/history/record-revision.ts'
 import type { ListRows } from '../../price-lists/list-rows.ts'
 import { archiveAllRemovedRows, type IdsText } from '../../price-lists/publication.ts'
 import { logMoves } from '../../price-lists/publish.ts'
-import { ofList, type PriceList } from '../../price-lists/queries.ts'
-import { noPrices, writeMonths } from '../write/set-days.ts'
+import { noPrices, ofList, type PriceList } from '../../price-lists/queries.ts'
+import { mergeMonths, writeMonths } from '../write/set-days.ts'
 import { readWritten, type WrittenRow, writeChanged, writtenOf } from '../write/set-prices.ts'
 
 /** How many cells and rows changed. */
@@ -33,10 +34,10 @@ export async function undo(trx: Trx, list: PriceList, revisions: Revisions): Pro
 
 /** The ids of rows that leave or return without a conflict. */
 async function movedRows(trx: Trx, move: 'leave' | 'return'): Promise<IdsText> {
-  const { rows } = await sql<{ ids: IdsText }>`
+  const { ids } = await onlyRow<{ ids: IdsText }>(trx)`
     select coalesce(array_agg(row_id), '{}')::text as ids from pg_temp.undone_rows
-    where move = ${move} and conflict is null`.execute(trx)
-  return rows[0]?.ids ?? '{}'
+    where move = ${move} and conflict is null`
+  return ids
 }
 
 async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
@@ -50,7 +51,7 @@ async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
     (place) => sql`
       case when ${sql.ref(`has_${place}`)} then ${sql.ref(`price_${place}`)} else r.prices[${sql.lit(place)}] end`,
   )
-  const { rows } = await sql<WrittenRow>`
+  const row = await onlyRow<WrittenRow>(trx)`
     with found as materialized (
       select r.id, r.since, r.prices as old, array[${sql.join(merged)}] as new
       from (
@@ -58,33 +59,23 @@ async function restorePrices(trx: Trx, list: PriceList): Promise<number> {
       ) as input
       join price_list_rows r on ${ofList(list, 'r')} and r.id = input.row_id
     ), ${writeChanged(list)}
-    select ${writtenOf(list)} from found`.execute(trx)
-  return readWritten(list, rows[0]).priced
+    select ${writtenOf(list)} from found`
+  return readWritten(list, row).priced
 }
 
 async function restoreDays(trx: Trx, list: PriceList): Promise<number> {
-  const revision = nextRevision(list)
-  const changed = sql`(select * from found where new is distinct from old) as changed`
-  const { rows } = await sql<{ priced: number }>`
-    with found as materialized (
-      select input.row_id, input.dimension, input.month, coalesce(m.since, 0) as since,
-        coalesce(m.prices, ${noPrices}) as old, input.count, array(
-          select case when place is null then m.prices[d] else input.prices[place] end
-          from generate_series(1, ${sql.lit(daysInMonth)}) as d
-          cross join lateral (select array_position(input.days, d) as place) as at
-          order by d
-        ) as new
-      from (
-        select row_id, dimension, date_trunc('month', date)::date as month, count(*) as count,
-          array_agg(extract(day from date)::integer) as days, array_agg(price) as prices
-        from pg_temp.undone_cells where conflict is null group by row_id, dimension, date_trunc('month', date)
-      ) as input
-      left join (
-        select row_id, dimension, month, since, prices from calendar_months where ${ofList(list)}
-      ) as m using (row_id, dimension, month)
-    ), ${writeMonths(list)}, logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
-    select coalesce(sum(count), 0) as priced from found`.execute(trx)
-  return Number(rows[0]?.priced ?? 0)
+  const input = sql`(
+    select row_id, dimension, date_trunc('month', date)::date as month,
+      array_agg(extract(day from date)::integer) as days, array_agg(price) as prices
+    from pg_temp.undone_cells where conflict is null group by row_id, dimension, date_trunc('month', date)
+  ) as input`
+  const merged = sql`array(
+    select case when place is null then m.prices[d] else input.prices[place] end
+    from generate_series(1, ${sql.lit(daysInMonth)}) as d
+    cross join lateral (select array_position(input.days, d) as place) as at
+    order by d
+  )`
+  return (await mergeMonths(trx, list, { input, merged })).priced
 }
 
 /** Puts rows back with their ids, and with their prices from before the undone revisions. */
@@ -121,7 +112,7 @@ async function returnMonths(
   await sql`
     create temporary table returned_months on commit drop as
     select now.row_id, now.dimension, now.month, now.since, now.prices as old,
-      coalesce(m.prices, ${noPrices}) as new
+      coalesce(m.prices, ${noPrices(daysInMonth)}) as new
     from calendar_months now left join ${past.fromMonths} on m.account_id = ${list.account_id}
       and m.price_list_id = ${list.id} and m.row_id = now.row_id and m.dimension = now.dimension and m.month = now.month
     where ${ofList(list, 'now')} and now.row_id = any(${ids}::bigint[])`.execute(trx)

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../../catalog/columns.ts'
 import type { Origin } from '../../contract/operation.ts'
 import { listedMax } from '../../contract/row-errors.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import {
   type GuardrailName,
@@ -51,10 +52,9 @@ async function countViolations(
   trx: Trx,
   list: PriceList,
 ): Promise<{ count: number; changed: number }> {
-  const { rows } = await sql<{ count: number; changed: number }>`
+  return onlyRow<{ count: number; changed: number }>(trx)`
     select coalesce(sum(cardinality(violations)), 0) as count, count(distinct row_id) as changed
-    from ${await judgedCells(trx, list)}`.execute(trx)
-  return rows[0] ?? { count: 0, changed: 0 }
+    from ${await judgedCells(trx, list)}`
 }
 
 interface ViolatingCell {

@@ -1,27 +1,28 @@
 import { type RawBuilder, sql } from 'kysely'
+import { onlyRow } from '../../database/only-row.ts'
 import { analyzeLoaded } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import { insertMonthChanges } from '../../price-lists/history/log-changes.ts'
 import { nextRevision } from '../../price-lists/history/record-revision.ts'
-import { ofList, type PriceList, rowOfList } from '../../price-lists/queries.ts'
+import { noPrices, ofList, type PriceList, rowOfList } from '../../price-lists/queries.ts'
 import type { Written } from './set-prices.ts'
 
 /**
- * Merges `input` (row_id, dimension, month, prices by day, null for unchanged days) into the stored months, and logs
- * the former prices in the history.
+ * Writes months, and logs their former prices in the history. `input` is a FROM item of that name with their row_id,
+ * dimension and month; `merged` makes the new prices by day from it and the stored month `m`.
  */
 export async function mergeMonths(
   trx: Trx,
   list: PriceList,
-  input: RawBuilder<unknown>,
+  { input, merged }: Record<'input' | 'merged', RawBuilder<unknown>>,
 ): Promise<Written> {
   const revision = nextRevision(list)
   const changed = sql`(select * from found where new is distinct from old) as changed`
-  const { rows } = await sql<{ months: number; priced: number }>`
+  const { months, priced } = await onlyRow<{ months: number; priced: number }>(trx)`
     with found as materialized (
       select input.row_id, input.dimension, input.month, coalesce(m.since, 0) as since,
-        coalesce(m.prices, ${noPrices}) as old, array[${merged}] as new
+        coalesce(m.prices, ${noPrices(daysInMonth)}) as old, ${merged} as new
       from ${input} left join (
         select row_id, dimension, month, since, prices from calendar_months
         where ${ofList(list)}
@@ -29,11 +30,10 @@ export async function mergeMonths(
     ), ${writeMonths(list)}, logged as (${insertMonthChanges(list, { revision, change: 'priced', rows: changed })})
     select count(*) as months, coalesce(sum((
       select count(*) from unnest(old, new) as day (was, is_now) where was is distinct from is_now
-    )), 0) as priced from found`.execute(trx)
-  const { months = 0, priced = 0 } = rows[0] ?? {}
+    )), 0) as priced from found`
   await analyzeLoaded(trx, { table: 'calendar_months', owner: list.id, rows: months })
   // The guardrail check reads the changed days, and counts their rows itself.
-  return { priced: Number(priced), changed: 0, mayViolate: true }
+  return { priced, changed: 0, mayViolate: true }
 }
 
 /** SQL of the CTE `written`, which stores the changed months of `found` (row_id, dimension, month, old, new). */
@@ -48,13 +48,13 @@ export const writeMonths = (list: PriceList): RawBuilder<unknown> => sql`
     returning row_id
   )`
 
-/** SQL of a month without prices. */
-export const noPrices: RawBuilder<unknown> = sql`array_fill(null::numeric, array[${sql.lit(daysInMonth)}])`
-
-/** Day by day: an unnest of both arrays would take twice as long. */
-const merged = sql.join(
+/**
+ * SQL for `mergeMonths` of the prices by day in `input.prices`, null for days that keep theirs. Day by day: an unnest of
+ * both arrays would take twice as long.
+ */
+export const givenDays: RawBuilder<unknown> = sql`array[${sql.join(
   Array.from({ length: daysInMonth }, (_, day) => {
     const place = sql.raw(`[${day + 1}]`)
     return sql`coalesce(input.prices${place}, m.prices${place})`
   }),
-)
+)}]`

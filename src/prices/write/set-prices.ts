@@ -3,6 +3,7 @@ import { type KeyedRow, rowKey } from '../../catalog/row-key.ts'
 import { type RowErrors, sentences } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
 import { inputRows } from '../../database/input-rows.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { guardsMargins, isViolating } from '../../price-lists/guardrails.ts'
 import { insertChanges } from '../../price-lists/history/log-changes.ts'
@@ -24,14 +25,13 @@ export async function findPublishedRows(
   const positioned = keys.map(({ code, extensions }, position) => ({ code, extensions, position }))
   const input = await inputRows(trx, positionedKeyColumns, positioned)
   // Citus on PostgreSQL 15 and 16 refuses an outer join of staged rows.
-  const { rows } = await sql<Record<'found' | 'positions', string | null>>`
+  const { found, positions } = await onlyRow<Record<'found' | 'positions', string | null>>(trx)`
     select array_agg(r.id)::text as found, array_agg(position)::text as positions
     from ${input}
     join price_lists l on l.account_id = ${list.account_id} and l.id = ${list.id}
     join price_list_rows r on r.account_id = ${list.account_id}
       and r.price_list_id = ${list.id} and r.code = input.code
-      and r.extension_key = input.extension_key and ${isPublished}`.execute(trx)
-  const { found = null, positions = null } = rows[0] ?? {}
+      and r.extension_key = input.extension_key and ${isPublished}`
   const places = readNumbers(positions)
   const ids: RowIds = new Array(keys.length).fill(null)
   for (const [index, id] of readNumbers(found).entries()) ids[places[index] as number] = id
@@ -90,10 +90,9 @@ export function writtenOf(list: PriceList): RawBuilder<unknown> {
 }
 
 /** Reads the columns of `writtenOf`. */
-export function readWritten(list: PriceList, row: WrittenRow | undefined): Written {
-  const { priced = 0, changed = 0, is_violating = false } = row ?? {}
-  const mayViolate = is_violating || guardsMargins(list)
-  return { priced: Number(priced), changed: Number(changed), mayViolate }
+export function readWritten(list: PriceList, row: WrittenRow): Written {
+  const mayViolate = row.is_violating || guardsMargins(list)
+  return { priced: row.priced, changed: row.changed, mayViolate }
 }
 
 /** Reports payload rows that are not in the published list. `ids` belong to `rows`, which has each row once. */

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { Problem } from '../../contract/problem.ts'
 import { invalidRequest, listedMax } from '../../contract/row-errors.ts'
 import { readNumbers } from '../../database/array-literal.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { shownTimestamp } from '../../database/shown-timestamp.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
@@ -54,7 +55,11 @@ export async function findStaleCells(
   const judged = await judgedCells(trx, list, cells, observedAt)
   const isConfirming = observedAt !== undefined && plan !== 'true'
   const confirmed = isConfirming ? sql`, ${confirmedCells(list, observedAt)}` : sql``
-  const { rows } = await sql<{ positions: string; count: number; first: StaleCell[] }>`
+  const { positions, count, first } = await onlyRow<{
+    positions: string
+    count: number
+    first: StaleCell[]
+  }>(trx)`
     with judged as materialized (${judged}) ${confirmed}
     select coalesce((select array_agg(position)::text from judged where is_stale), '{}') as positions,
       (select count(*) from judged where is_stale) as count,
@@ -62,10 +67,9 @@ export async function findStaleCells(
         select position, line, held, expected_price as expected,
           ${shownTimestamp(sql`known`)} as known
         from judged where is_stale order by position limit ${listedMax}
-      ) as stale) as first`.execute(trx)
-  const { positions = '{}', count = 0, first = [] } = rows[0] ?? {}
-  if (count > 0 && on_stale !== 'skip') throw staleRows(first, Number(count))
-  return { positions, count: Number(count) }
+      ) as stale) as first`
+  if (count > 0 && on_stale !== 'skip') throw staleRows(first, count)
+  return { positions, count }
 }
 
 /** The header that tells how many cells were left out, if the call asks to. */
@@ -146,12 +150,12 @@ async function observedCells(
         where ${ofList(list)} and ${ofCell} and observed_at > ${observedAt}::timestamptz
       ) as confirmed`
     : sql``
-  const { rows } = await sql<{ first: number | null }>`
+  const { first: found } = await onlyRow<{ first: number | null }>(trx)`
     select min(revision) as first from (
       select revision from list_revisions where ${ofList(list)} and coalesce(observed_at, at) > ${observedAt}::timestamptz
       ${confirmations}
-    ) as later`.execute(trx)
-  const first = rows[0]?.first ?? list.version + 1
+    ) as later`
+  const first = found ?? list.version + 1
   const later = changedCells(list, { after: first - 1, until: list.version })
   // Of a price that was set before the kept history, only the latest moment that it may have been seen is known.
   const isBefore = sql`held is not null and since <= ${list.oldest_revision}`

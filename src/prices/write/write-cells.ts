@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import { readNumbers } from '../../database/array-literal.ts'
+import { onlyRow } from '../../database/only-row.ts'
 import type { Trx } from '../../database/pool.ts'
 import { daysInMonth } from '../../price-lists/calendar.ts'
 import { isPublished } from '../../price-lists/list-rows.ts'
 import type { PriceList } from '../../price-lists/queries.ts'
-import { mergeMonths } from './set-days.ts'
+import { givenDays, mergeMonths } from './set-days.ts'
 import {
   readWritten,
   type Written,
@@ -86,7 +87,7 @@ async function writePrices(
     const place = sql.lit(index + 1)
     return sql`coalesce(input.prices[${place}], input.old[${place}])`
   })
-  const { rows } = await sql<WrittenRow & Named>`
+  const row = await onlyRow<WrittenRow & Named>(trx)`
     with found as materialized (
       select id, since, old, array[${sql.join(merged)}] as new, first
       from (
@@ -94,8 +95,8 @@ async function writePrices(
         from ${cells} ${joinPublished(list)} ${grouping}
       ) as input
     ), ${writeChanged(list)}
-    select count(*) as updated, ${ids} as ids, ${writtenOf(list)} from found`.execute(trx)
-  return { ...readNamed(rows[0]), written: readWritten(list, rows[0]) }
+    select count(*) as updated, ${ids} as ids, ${writtenOf(list)} from found`
+  return { ...readNamed(row), written: readWritten(list, row) }
 }
 
 async function writeDays(
@@ -112,13 +113,11 @@ async function writeDays(
     ) as f
     group by f.id, f.dimension, f.month
   ) as input`
-  const written = await mergeMonths(trx, list, input)
-  const { rows } = await sql<Named>`
+  const written = await mergeMonths(trx, list, { input, merged: givenDays })
+  const row = await onlyRow<Named>(trx)`
     select count(*) as updated, ${ids} as ids
-    from (select r.id, min(${position}) as first from ${cells} ${joinPublished(list)} group by r.id) as named`.execute(
-    trx,
-  )
-  return { ...readNamed(rows[0]), written }
+    from (select r.id, min(${position}) as first from ${cells} ${joinPublished(list)} group by r.id) as named`
+  return { ...readNamed(row), written }
 }
 
 interface Named {
@@ -126,7 +125,4 @@ interface Named {
   ids: string | null
 }
 
-const readNamed = ({ updated, ids }: Named = { updated: 0, ids: null }) => ({
-  updated: Number(updated),
-  ids: readNumbers(ids),
-})
+const readNamed = ({ updated, ids }: Named) => ({ updated, ids: readNumbers(ids) })
