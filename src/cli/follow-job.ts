@@ -6,7 +6,7 @@ import {
   type PricewellClient,
   type Schemas,
 } from '../client/index.ts'
-import { type Shared, tell } from './program.ts'
+import { program, tell } from './program.ts'
 import { endingWith, startBar } from './terminal.ts'
 
 type Plan = Schemas['Plan']
@@ -15,31 +15,29 @@ type Plan = Schemas['Plan']
 export async function resultOf<Result extends object>(
   client: PricewellClient,
   answered: Result | JobInfo,
-  options: Shared,
 ): Promise<Result | Plan> {
   if (!isJob(answered)) return answered
-  const { result = [] } = await followJob(client, answered.id, options)
+  const { result = [] } = await followJob(client, answered.id)
   return 'plan_id' in result ? readPlan(client, result.plan_id) : (result as Result)
 }
 
 /** Shows the progress of a job that this command began, and returns the ended job. Throws `JobFailed`. */
-export function followJob(client: PricewellClient, id: number, options: Shared): Promise<Job> {
-  return withProgress(id, options, (onProgress) =>
-    waitOrTell({ ...options, id }, () => client.waitForJob(id, { onProgress })),
+export function followJob(client: PricewellClient, id: number): Promise<Job> {
+  return withProgress(id, (onProgress) =>
+    waitOrTell({ id }, () => client.waitForJob(id, { onProgress })),
   )
 }
 
 /** Shows a job's progress and returns the ended job. Throws `JobFailed`. */
-export function showToEnd(client: PricewellClient, id: number, options: Shared): Promise<Job> {
-  return withProgress(id, options, (onProgress) => client.waitForJob(id, { onProgress }))
+export function showToEnd(client: PricewellClient, id: number): Promise<Job> {
+  return withProgress(id, (onProgress) => client.waitForJob(id, { onProgress }))
 }
 
 async function withProgress(
   id: number,
-  options: Shared,
   wait: (onProgress: (progress: { finished: number; total: number }) => void) => Promise<Job>,
 ): Promise<Job> {
-  const bar = startBar(`Job ${id}`, options)
+  const bar = startBar(`Job ${id}`, program.opts())
   try {
     return await wait(({ finished, total }) => bar.show(finished, total))
   } finally {
@@ -49,11 +47,11 @@ async function withProgress(
 
 /** Waits for a job. If the command ends before the job, tells on standard error how to follow it. */
 export async function waitOrTell(
-  { id, of = '', ...options }: { id: number; of?: string } & Shared,
+  { id, of = '' }: { id: number; of?: string },
   wait: () => Promise<Job>,
 ): Promise<Job> {
   const message = `Job ${id} continues${of}: \`pricewell wait ${id}\` follows it.`
-  const forgetEnd = endingWith(() => tell(options, message, { job_id: id }))
+  const forgetEnd = endingWith(() => tell(message, { job_id: id }))
   try {
     const job = await wait()
     forgetEnd()

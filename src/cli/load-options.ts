@@ -2,10 +2,10 @@ import type { ChangeOptions } from './change-headers.ts'
 import { UsageFault } from './faults.ts'
 import { type FeedKind, feeds } from './kinds.ts'
 import type { FileOptions } from './prepare-files.ts'
-import type { Shared } from './program.ts'
+import { program } from './program.ts'
 
 /** Options of `load`. */
-export interface LoadOptions extends Shared, FileOptions, ChangeOptions {
+export interface LoadOptions extends FileOptions, ChangeOptions {
   list?: string | undefined
   rejects?: string | undefined
   job?: true | undefined
@@ -49,7 +49,7 @@ function rejectMixture(names: string[], options: LoadOptions): void {
     throw new UsageFault(`${once} takes one file at a time.`)
   if (rejects !== undefined && once === '-')
     throw new UsageFault('--rejects does not apply to standard input, which cannot be sent again.')
-  if (rejects === '-' && options.json)
+  if (rejects === '-' && program.opts().json)
     throw new UsageFault(
       '--rejects - does not work with --json, which also writes to standard output.',
     )

@@ -20,7 +20,7 @@ import { addDiff, addLog, addRevert } from './commands/revisions.ts'
 import { addSchema } from './commands/schema.ts'
 import { addUsers } from './commands/users.ts'
 import { report, UsageFault } from './faults.ts'
-import { asksForJson, createProgram, type Program } from './program.ts'
+import { asksForJson, type Program, program } from './program.ts'
 
 writeWholePieces()
 
@@ -29,7 +29,6 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') end(new UsageFault(`Standard output cannot be written (${code}).`))
 })
 
-const program = createProgram()
 const lists = [addLists, addCreateList, addSync, addRemove, addLog, addDiff, addRevert]
 const prices = [addPrices, addHistory, addPosition]
 const rows = [addSchema, addLoad, addExport, addDelete]

@@ -9,12 +9,11 @@ import {
   plainShape,
 } from './feed-file.ts'
 import { type FeedKind, feeds } from './kinds.ts'
-import type { Shared } from './program.ts'
 import { requireRowCount } from './row-count.ts'
 import { openClient } from './session.ts'
 
 /** Options that say what the files hold. */
-export interface FileOptions extends Shared {
+export interface FileOptions {
   format?: Format | undefined
   /** How many rows a file must have. */
   rows?: number | undefined
@@ -46,18 +45,15 @@ async function shapedFiles(
   const { delimiter = ',', decimalComma, column: columns = new Map(), without = [] } = options
   if (delimiter === ',' && !decimalComma && columns.size === 0 && without.length === 0) return files
   const { withCsvShape } = await import('./reshape.ts')
-  const isNumeric = decimalComma && (await numericColumns(kind, options))
+  const isNumeric = decimalComma && (await numericColumns(kind))
   return files.map((file) =>
     withCsvShape(file, { delimiter, columns, without, leftOut: new Set(), isNumeric }),
   )
 }
 
 /** Returns which columns hold numbers: decimals of the contract, and the account's numbers and costs. */
-async function numericColumns(
-  kind: FeedKind,
-  options: Shared,
-): Promise<NonNullable<CsvShape['isNumeric']>> {
-  const { data } = await openClient(options).GET('/api/v1/product_catalog/schema/')
+async function numericColumns(kind: FeedKind): Promise<NonNullable<CsvShape['isNumeric']>> {
+  const { data } = await openClient().GET('/api/v1/product_catalog/schema/')
   const numbers = [...data.attributes, ...data.extensions].filter(({ type }) =>
     ['number', 'integer'].includes(type),
   )

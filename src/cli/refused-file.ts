@@ -1,7 +1,7 @@
 import { Problem } from '../client/index.ts'
 import type { BadCell } from './bad-cells.ts'
 import type { FeedFile } from './feed-file.ts'
-import { answer, type Shared } from './program.ts'
+import { answer, program } from './program.ts'
 import { firstLines, printable, red } from './terminal.ts'
 
 /** Whether the error is about a file only. */
@@ -17,14 +17,13 @@ export function isFileRefused(error: unknown): error is Problem {
 export async function tellRefused(
   file: FeedFile,
   { type, detail, errors, errorCount: error_count }: Problem,
-  options: Shared,
   advise: (errors: BadCell[]) => string[],
 ): Promise<void> {
   // Loaded only here, so that other commands start without it.
   const { withCells } = await import('./bad-cells.ts')
   const cells = await withCells(file, errors)
-  if (options.json) {
-    answer(options, { file: file.name, type, detail, error_count, errors: cells }, '')
+  if (program.opts().json) {
+    answer({ file: file.name, type, detail, error_count, errors: cells }, '')
     return
   }
   const lines = cells.map((error) => printable(`${place(error)}${error.message}`))

@@ -14,13 +14,13 @@ import { problemOf, UsageFault, withoutKey } from './faults.ts'
 import type { FeedFile } from './feed-file.ts'
 import { readPlan, waitOrTell } from './follow-job.ts'
 import { type feeds, removalPath } from './kinds.ts'
-import { type Shared, tell } from './program.ts'
+import { tell } from './program.ts'
 import { openClient } from './session.ts'
 import { endingWith } from './terminal.ts'
 import { writeTo } from './write-to.ts'
 
 /** A file to send, and how. */
-export interface Load extends Shared {
+export interface Load {
   /** The path of the operation. */
   path: string
   list: string | undefined
@@ -79,7 +79,7 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
   const delivery = { isSent: false, isInDoubt: false }
   // Standard input cannot be sent again.
   const retries = file.original ? {} : { retries: 0 }
-  const client = openClient(load, { fetch: withFile(file, load.onBytes, delivery), ...retries })
+  const client = openClient({ fetch: withFile(file, load.onBytes, delivery), ...retries })
   const answered = client.POST(feed, {
     params: {
       query: {
@@ -102,8 +102,7 @@ async function post({ path, list, file, ...load }: Load, accept: string, parseAs
     ...(parseAs && { parseAs }),
   })
   const said = { path, plan: load.plan, file }
-  const onEnd = () =>
-    tell(load, `Interrupted. ${outcomeOf(said, delivery.isSent || delivery.isInDoubt)}`)
+  const onEnd = () => tell(`Interrupted. ${outcomeOf(said, delivery.isSent || delivery.isInDoubt)}`)
   // A plan changes nothing.
   const forgetEnd = load.plan ? undefined : endingWith(onEnd)
   return answered
@@ -203,8 +202,8 @@ async function* counted(
 async function followLoad(load: Load, { id }: JobInfo): Promise<Loaded | Plan> {
   const onProgress = ({ finished, total }: JobInfo['progress']) =>
     load.onBytes((load.file.bytes * finished) / Math.max(total, 1))
-  const client = openClient(load)
-  const job = { ...load, id, of: ` with ${load.file.name}` }
+  const client = openClient()
+  const job = { id, of: ` with ${load.file.name}` }
   const { result = [], progress } = await waitOrTell(job, () =>
     client.waitForJob(id, { onProgress }),
   ).catch((error) => {

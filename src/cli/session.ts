@@ -3,12 +3,13 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type ClientOptions, createClient, type PricewellClient, Problem } from '../client/index.ts'
 import { howToLogIn, NotLoggedIn, UsageFault, WrongPassword } from './faults.ts'
+import { program } from './program.ts'
 
 const localUrl = 'http://127.0.0.1:3000'
 
 /** The address of the service: `--url`, PRICEWELL_URL, that of the last login, or this machine. Throws `UsageFault`. */
-export function serviceUrl(given?: string): string {
-  const text = given ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
+export function serviceUrl(): string {
+  const text = program.opts().url ?? (process.env.PRICEWELL_URL || readLogin()?.url || localUrl)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.href !== url.origin + url.pathname)
     throw new UsageFault(`"${text}" is not a service address, such as ${localUrl}`)
@@ -20,10 +21,9 @@ export function serviceUrl(given?: string): string {
  * `NotLoggedIn` without any of them.
  */
 export function openClient(
-  { url }: { url?: string | undefined },
   settings: Pick<ClientOptions, 'retries' | 'fetch'> = {},
 ): PricewellClient {
-  const baseUrl = serviceUrl(url)
+  const baseUrl = serviceUrl()
   return createClient({ baseUrl, ...identity(baseUrl), ...settings })
 }
 

@@ -9,11 +9,10 @@ export function addAccount(program: Program): void {
     .command('account')
     .description('Shows who you are to the service, and checks that your login is still valid.')
     .addHelpText('after', '\nExample:\n  pricewell account')
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const me = await whoAmI(serviceUrl(options.url))
+    .action(async () => {
+      const me = await whoAmI(serviceUrl())
       const lines = Object.entries(me).map(([name, value]) => `${name.padEnd(10)} ${value}`)
-      answer(options, me, lines.join('\n'))
+      answer(me, lines.join('\n'))
     })
   account
     .command('create')
@@ -33,14 +32,13 @@ DATA_DIR holds no database, it is probably the wrong folder, and nothing is crea
 Example:
   pricewell account create --account ACME --email ana@acme.example`,
     )
-    .action(async (_options, command) => {
-      const { account, email, password, init, ...options } = command.optsWithGlobals()
+    .action(async ({ account, email, password, init }) => {
       const { createAccountHere } = await import('../database-here.ts')
       const wanted = { account, email, ...(password && { password }), ...(init && { init }) }
       const user = await createAccountHere(wanted)
       const names = `Account   ${user.account}\nid        ${user.account_id}\ne-mail    ${user.email}`
       const lines = `${names}\npassword  ${user.password}`
-      answer(options, user, password ? lines : `${lines}  (shown only once)`)
+      answer(user, password ? lines : `${lines}  (shown only once)`)
     })
 }
 

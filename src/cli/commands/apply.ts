@@ -12,7 +12,7 @@ import { type ChangeOptions, changeHeaders } from '../change-headers.ts'
 import { Failed, problemOf } from '../faults.ts'
 import { followJob, readPlan } from '../follow-job.ts'
 import { idShownBy } from '../option-values.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { firstLines, number, rowCount } from '../terminal.ts'
 
@@ -36,23 +36,22 @@ Examples:
   pricewell apply 3 --skip stale,violations
   pricewell apply 3 --at 2026-12-01T00:00:00Z`,
     )
-    .action(async (id, _options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (id, options) => {
+      const client = openClient()
       const skipped = await apply(client, id, options).catch((fault) => {
-        throw options.json ? fault : refusal(fault, id, options.skip ?? [])
+        throw program.opts().json ? fault : refusal(fault, id, options.skip ?? [])
       })
       const plan = await readPlan(client, id).catch((cause) => {
         const now = options.at === undefined ? 'applied' : 'scheduled'
         throw new Unreachable(`Plan ${id} is ${now}. ${cause.message}`, { cause })
       })
-      answer(options, { ...plan, skipped }, applied(plan, skipped))
+      answer({ ...plan, skipped }, applied(plan, skipped))
     })
 }
 
 type Skip = NonNullable<Schemas['ApplyInput']['skip']>
 
-interface ApplyOptions extends Shared, ChangeOptions {
+interface ApplyOptions extends ChangeOptions {
   at?: string | undefined
   skip?: Skip | undefined
 }
@@ -68,7 +67,7 @@ async function apply(client: PricewellClient, id: number, options: ApplyOptions)
     body: { ...(at !== undefined && { at }), ...(skip && { skip }) },
   })
   if (!isJob(data)) return Number(response.headers.get('skipped-rows') ?? 0)
-  const { result = [] } = await followJob(client, data.id, options)
+  const { result = [] } = await followJob(client, data.id)
   return 'skipped' in result ? (result.skipped ?? 0) : 0
 }
 

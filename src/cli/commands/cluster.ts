@@ -20,14 +20,13 @@ nothing, or distributes what an upgrade has added. 10 million rows take a few mi
 Example:
   DATABASE_URL=postgresql://pricewell@coordinator/pricewell pricewell cluster distribute`,
     )
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async () => {
       const { distributeHere } = await import('../database-here.ts')
       const tables = await distributeHere((name) => {
-        if (!options.json) console.error(`  ${name}`)
+        if (!program.opts().json) console.error(`  ${name}`)
       })
       const done = tables.length === 0 ? 'Everything is already distributed.' : 'Distributed.'
-      answer(options, { tables }, `${done} See \`pricewell cluster status\`.`)
+      answer({ tables }, `${done} See \`pricewell cluster status\`.`)
     })
   cluster
     .command('status')
@@ -36,11 +35,10 @@ Example:
       'after',
       '\nCounts the rows of up to 50 accounts, those with the largest shards.\n\nExample:\n  pricewell cluster status',
     )
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async () => {
       const { clusterStatusHere } = await import('../database-here.ts')
       const status = await clusterStatusHere()
-      answer(options, status, statusLines(status))
+      answer(status, statusLines(status))
     })
 }
 

@@ -16,10 +16,9 @@ Examples:
   pricewell completion zsh >> ~/.zshrc
   pricewell completion fish > ~/.config/fish/completions/pricewell.fish`,
     )
-    .action((shell, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action((shell) => {
       const script = scripts[shell](wordsOf(program as unknown as CommandUnknownOpts))
-      answer(options, { shell, script }, script)
+      answer({ shell, script }, script)
     })
 }
 

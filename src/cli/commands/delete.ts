@@ -4,12 +4,12 @@ import { type PricewellClient, Problem } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { parseArray, unreadable } from '../feed-file.ts'
 import { type DeletionKind, deletions } from '../kinds.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program, program } from '../program.ts'
 import { openPrompt } from '../prompt.ts'
 import { openClient, serviceUrl } from '../session.ts'
 import { firstLines, number } from '../terminal.ts'
 
-interface DeleteOptions extends Shared {
+interface DeleteOptions {
   file?: string | undefined
   yes?: true | undefined
 }
@@ -34,12 +34,11 @@ Examples:
   pricewell delete promotions 'Black Friday'
   pricewell delete sales --file wrong-transactions.txt --yes`,
     )
-    .action(async (kind, given, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async (kind, given, options) => {
       const keys = readKeys(kind, given, options)
       await confirm(kind, keys.length, options)
-      const counts = await deleteAll(openClient(options), kind, keys, options.json === true)
-      answer(options, counts, deletedText(kind, counts))
+      const counts = await deleteAll(openClient(), kind, keys)
+      answer(counts, deletedText(kind, counts))
     })
 }
 
@@ -80,14 +79,10 @@ function readText(file: string): string {
 }
 
 /** Asks on a terminal, or reads a line from standard input. Throws UsageFault unless the answer is yes. */
-async function confirm(
-  kind: DeletionKind,
-  count: number,
-  { yes, url }: DeleteOptions,
-): Promise<void> {
+async function confirm(kind: DeletionKind, count: number, { yes }: DeleteOptions): Promise<void> {
   if (yes) return
   const prompt = openPrompt()
-  const question = `Delete ${countOf(kind, count)} at ${serviceUrl(url)}? (yes/no) `
+  const question = `Delete ${countOf(kind, count)} at ${serviceUrl()}? (yes/no) `
   const reply = await prompt.ask(question).finally(prompt.close)
   if (!/^y(es)?$/i.test(reply.trim()))
     throw new UsageFault('Nothing was deleted. Answer yes, or use --yes.')
@@ -106,7 +101,6 @@ async function deleteAll(
   { POST }: PricewellClient,
   kind: DeletionKind,
   keys: Key[],
-  isJson: boolean,
 ): Promise<Counts> {
   // All deletions have the same response.
   const path = deletions[kind].path as typeof deletions.sales.path
@@ -114,7 +108,7 @@ async function deleteAll(
   for (let from = 0; from < keys.length; from += keysMax) {
     const body = keys.slice(from, from + keysMax) as string[]
     const { data } = await POST(path, { body }).catch((fault) => {
-      if (isJson) throw renumbered(fault, from)
+      if (program.opts().json) throw renumbered(fault, from)
       if (from > 0) console.error(`Of the first ${number(from)} keys: ${deletedText(kind, total)}`)
       throw withKeys(fault, body)
     })

@@ -3,7 +3,7 @@ import type { PricewellClient } from '../../client/index.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { type Format, mediaTypes } from '../feed-file.ts'
 import { type CollectionKind, collections } from '../kinds.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program, program } from '../program.ts'
 import { countingRows } from '../row-count.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
@@ -40,8 +40,7 @@ Split a file of over 10,000,000 rows to load it.
 Example:
   pricewell export prices --list 'Retail 2026' -o prices.csv.gz`,
     )
-    .action(async (kind, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async (kind, options) => {
       rejectInvalidOptions(kind, options)
       const { list, date } = options
       await writeExport(options, { name: kind, collection: collections[kind], list, date })
@@ -50,14 +49,14 @@ Example:
 
 /** Writes a collection to the `--output` file, or to standard output. */
 export async function writeExport(
-  options: Shared & { output?: string | undefined; format?: Format | undefined },
+  options: { output?: string | undefined; format?: Format | undefined },
   exported: Exported,
 ): Promise<void> {
   const output = options.output === '-' ? undefined : options.output
-  const format = options.format ?? formatOf({ ...options, output })
-  const bar = startBar(exported.name, output === undefined ? { json: true } : options)
+  const format = options.format ?? formatOf(output)
+  const bar = startBar(exported.name, output === undefined ? { json: true } : program.opts())
   try {
-    const { total, chunks } = await openExport(openClient(options), exported, format)
+    const { total, chunks } = await openExport(openClient(), exported, format)
     let rows = 0
     const onRows = (passed: number) => {
       rows = passed
@@ -66,8 +65,7 @@ export async function writeExport(
     const wanted = exported.filter?.(chunks, format) ?? chunks
     await writeTo(output, countingRows(wanted, format, onRows))
     bar.stop()
-    if (output !== undefined)
-      answer(options, { file: output, rows }, `${output}: ${rowCount(rows)}.`)
+    if (output !== undefined) answer({ file: output, rows }, `${output}: ${rowCount(rows)}.`)
   } finally {
     bar.stop()
   }
@@ -84,10 +82,11 @@ function rejectInvalidOptions(
     throw new UsageFault(`--date does not apply to ${kind}.`)
 }
 
-function formatOf({ output, json }: Shared & { output?: string | undefined }): Format {
+function formatOf(output: string | undefined): Format {
   if (output !== undefined && /\.(json|xlsx?|ods)(\.gz)?$/i.test(output))
     throw new UsageFault(`${output}: rows are written as .csv or .ndjson: rename it.`)
-  const isNdjson = output === undefined ? json : /\.(ndjson|jsonl)(\.gz)?$/i.test(output)
+  const isNdjson =
+    output === undefined ? program.opts().json : /\.(ndjson|jsonl)(\.gz)?$/i.test(output)
   return isNdjson ? 'ndjson' : 'csv'
 }
 

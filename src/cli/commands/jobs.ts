@@ -18,9 +18,8 @@ export function addJobs(program: Program): void {
       ]),
     )
     .addHelpText('after', '\nExample:\n  pricewell jobs --status failed')
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const jobs = await lastJobs(openClient(options), options.status)
+    .action(async (options) => {
+      const jobs = await lastJobs(openClient(), options.status)
       const rows = jobs.map(({ id, kind, status, progress, created_at, ...job }) => ({
         ...{ id, kind, file: job.operation, list: job.price_list_name, status },
         finished: progress.finished,
@@ -28,7 +27,7 @@ export function addJobs(program: Program): void {
         accepted: created_at,
         ended: job.finished_at,
       }))
-      answer(options, jobs, table(rows, 'There are no jobs.'))
+      answer(jobs, table(rows, 'There are no jobs.'))
     })
 }
 
@@ -45,11 +44,10 @@ export function addWait(program: Program): void {
     .description('Follows a background job to its end. Exits with 1 unless it succeeds.')
     .argument('<id>', 'the id of the job', idShownBy('pricewell jobs'))
     .addHelpText('after', '\nExample:\n  pricewell wait 7 && echo published')
-    .action(async (id, _options, command) => {
-      const options = command.optsWithGlobals()
-      const job = await showToEnd(openClient(options), id, options)
+    .action(async (id) => {
+      const job = await showToEnd(openClient(), id)
       const handled = job.resource_type === 'file' ? 'rows' : 'products'
-      answer(options, job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
+      answer(job, `Job ${id} is done: ${job.progress.finished} ${handled}.`)
     })
 }
 
@@ -59,11 +57,10 @@ export function addCancel(program: Program): void {
     .description('Cancels a waiting or running background job. None of it is written.')
     .argument('<id>', 'the id of the job', idShownBy('pricewell jobs'))
     .addHelpText('after', '\nExample:\n  pricewell cancel 7')
-    .action(async (id, _options, command) => {
-      const options = command.optsWithGlobals()
-      const { data } = await openClient(options).POST('/api/v1/jobs/{id}/cancel/', {
+    .action(async (id) => {
+      const { data } = await openClient().POST('/api/v1/jobs/{id}/cancel/', {
         params: { path: { id } },
       })
-      answer(options, data, `Job ${id} is cancelled. None of it was written.`)
+      answer(data, `Job ${id} is cancelled. None of it was written.`)
     })
 }

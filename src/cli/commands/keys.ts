@@ -13,13 +13,12 @@ export function addKeys(program: Program): void {
     .command('keys')
     .description('Lists the API keys of the account, which programs use instead of a login.')
     .addHelpText('after', '\nExample:\n  pricewell keys')
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const { GET } = openClient(options)
+    .action(async () => {
+      const { GET } = openClient()
       const all = await allRows(
         async (query) => (await GET('/api/v1/api_keys/', { params: { query } })).data,
       )
-      answer(options, all, table(all.map(row), 'There are no keys.'))
+      answer(all, table(all.map(row), 'There are no keys.'))
     })
   keys
     .command('create')
@@ -35,24 +34,22 @@ write includes plan, and plan includes read. Programs send the key as PRICEWELL_
 Example:
   pricewell keys create 'Web shop' --scopes read --expires 2027-06-30`,
     )
-    .action(async (name, _options, command) => {
-      const { scopes, expires, ...options } = command.optsWithGlobals()
-      const { data } = await openClient(options).POST('/api/v1/api_keys/', {
+    .action(async (name, { scopes, expires }) => {
+      const { data } = await openClient().POST('/api/v1/api_keys/', {
         body: { name, scopes, ...(expires !== undefined && { expires_at: expires }) },
       })
       if (data.key === undefined) throw new Failed(lost(data.id))
       const lines = `id       ${data.id}\nexpires  ${data.expires_at}\nkey      ${data.key}`
-      answer(options, data, `${lines}  (shown only once)`)
+      answer(data, `${lines}  (shown only once)`)
     })
   keys
     .command('revoke')
     .description('Revokes an API key within 10 seconds.')
     .argument('<id>', 'the id of the key', idShownBy('pricewell keys'))
     .addHelpText('after', '\nExample:\n  pricewell keys revoke 7')
-    .action(async (id, _options, command) => {
-      const options = command.optsWithGlobals()
-      await openClient(options).DELETE('/api/v1/api_keys/{id}', { params: { path: { id } } })
-      answer(options, { id }, `Key ${id} is revoked.`)
+    .action(async (id) => {
+      await openClient().DELETE('/api/v1/api_keys/{id}', { params: { path: { id } } })
+      answer({ id }, `Key ${id} is revoked.`)
     })
 }
 

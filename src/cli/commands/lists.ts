@@ -5,7 +5,7 @@ import { followJob, readPlan } from '../follow-job.ts'
 import { collect, condition, digits } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
 import { castFilters } from '../products.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 
@@ -17,16 +17,15 @@ export function addLists(program: Program): void {
     .description('Shows the price lists, 1,000 at most.')
     .option('--search <text>', 'only lists whose name contains this, ignoring case')
     .addHelpText('after', '\nExample:\n  pricewell lists --search 2026')
-    .action(async (_options, command) => {
-      const { search, ...options } = command.optsWithGlobals()
+    .action(async ({ search }) => {
       const query = { limit: listsMax, include: 'row_count', ...(search && { search }) } as const
-      const { data } = await openClient(options).GET('/api/v1/price_list/', { params: { query } })
+      const { data } = await openClient().GET('/api/v1/price_list/', { params: { query } })
       const { count, results } = data
       const more = count > results.length ? `\nand ${number(count - results.length)} more` : ''
       const none = search
         ? `No price list has "${search}" in its name.`
         : 'There are no price lists.'
-      answer(options, results, table(results.map(listed), none) + more)
+      answer(results, table(results.map(listed), none) + more)
     })
 }
 
@@ -70,9 +69,8 @@ Example:
   pricewell create-list 'Retail 2027' --from 2027-01-01 --to 2027-12-31 --currency EUR --decimals 2 --filter country=France \\
     --dimension retail --dimension wholesale --guardrail max_decrease_percent=30`,
     )
-    .action(async (name, settings, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (name, settings) => {
+      const client = openClient()
       const { description, dimension, marginFormula, filter, currency, decimals, guardrail } =
         settings
       const body: Schemas['PriceListInput'] = {
@@ -89,7 +87,7 @@ Example:
       }
       const { data } = await client.POST('/api/v1/price_list/bulk_create/', { body: [body] })
       const [made] = data
-      answer(options, made, `Price list "${name}" created, id ${made?.id}.`)
+      answer(made, `Price list "${name}" created, id ${made?.id}.`)
     })
 }
 
@@ -117,15 +115,14 @@ export function addSync(program: Program): void {
     .option('--plan', 'only make a plan, which `apply` applies')
     .option('--note <text>', 'why, for the log')
     .addHelpText('after', "\nExample:\n  pricewell sync 'Retail 2026' --plan")
-    .action(async (list, _options, command) => {
-      const options = command.optsWithGlobals()
-      const synced = await sync(openClient(options), list, options)
-      if ('operation' in synced) answer(options, synced, planText(synced))
-      else answer(options, synced, syncText(list, synced))
+    .action(async (list, options) => {
+      const synced = await sync(openClient(), list, options)
+      if ('operation' in synced) answer(synced, planText(synced))
+      else answer(synced, syncText(list, synced))
     })
 }
 
-interface SyncOptions extends Shared {
+interface SyncOptions {
   plan?: true | undefined
   note?: string | undefined
 }
@@ -150,7 +147,7 @@ async function sync(
     if ('operation' in data) return data
     return { ...data, revision: Number(response.headers.get('price-list-revision')) }
   }
-  const { result, revision } = await followJob(client, data.id, options)
+  const { result, revision } = await followJob(client, data.id)
   if (result && 'plan_id' in result) return readPlan(client, result.plan_id)
   return { ...(result as Schemas['SyncResult']), revision }
 }

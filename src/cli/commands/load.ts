@@ -9,7 +9,7 @@ import { type LoadOptions, rejectInvalidOptions } from '../load-options.ts'
 import { collect, wholeNumber } from '../option-values.ts'
 import { planText } from '../plan-text.ts'
 import { character, oneColumn, prepareFiles } from '../prepare-files.ts'
-import { answer, type Program } from '../program.ts'
+import { answer, type Program, program } from '../program.ts'
 import { isFileRefused, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { type Load, type Loaded, sendFile, writeRejects } from '../send-file.ts'
 import { number, rowCount, startBar } from '../terminal.ts'
@@ -60,8 +60,7 @@ Examples:
   pricewell load prices --list 'Retail 2026' preise.csv --delimiter ';' --decimal-comma --column Artikel=code
   erp-export sales | pricewell load sales - --rows 25000`,
     )
-    .action(async (kind, names, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async (kind, names, options) => {
       rejectInvalidOptions(kind, names, options)
       const files = await prepareFiles(kind, names, options)
       if (options.rejects !== undefined)
@@ -77,23 +76,23 @@ Examples:
 async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Promise<boolean> {
   const { list } = options
   const startedAt = Date.now()
-  const bar = startBar(file.name, options)
+  const bar = startBar(file.name, program.opts())
   const onBytes = (bytes: number) => {
     if (file.bytes > 0) bar.show(Math.min(bytes, file.bytes), file.bytes, speed(bytes, startedAt))
   }
   const { path } = feeds[kind]
   const load: Load = { ...options, path, list, file, headers: changeHeaders(options), onBytes }
   try {
-    tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt, options)
+    tellLoaded(load, await sendFile(load).finally(bar.stop), startedAt)
     return true
   } catch (error) {
     if (!isFileRefused(error)) throw error
     const hasRows = error.errors.some(({ row }) => row !== undefined)
     const rejects = hasRows ? options.rejects : undefined
     const loaded = rejects === undefined ? undefined : await writeRejects(load, rejects)
-    if (loaded) tellLoaded(load, loaded, startedAt, options)
+    if (loaded) tellLoaded(load, loaded, startedAt)
     else
-      await tellRefused(file, error, options, (errors) => [
+      await tellRefused(file, error, (errors) => [
         ...aboutRejects(file, rejects),
         ...advice(error.type, errors),
       ])
@@ -101,19 +100,14 @@ async function loadOne(kind: FeedKind, file: FeedFile, options: LoadOptions): Pr
   }
 }
 
-function tellLoaded(
-  { file }: Load,
-  loaded: Loaded | Schemas['Plan'],
-  startedAt: number,
-  options: LoadOptions,
-): void {
+function tellLoaded({ file }: Load, loaded: Loaded | Schemas['Plan'], startedAt: number): void {
   if ('summary' in loaded) {
-    answer(options, { file: file.name, plan: loaded }, planText(loaded))
+    answer({ file: file.name, plan: loaded }, planText(loaded))
     return
   }
   const seconds = (Date.now() - startedAt) / 1000
   const told = { file: file.name, ...loaded, seconds }
-  answer(options, told, describeLoaded(file.name, loaded, seconds))
+  answer(told, describeLoaded(file.name, loaded, seconds))
 }
 
 function speed(bytes: number, startedAt: number): string {

@@ -23,13 +23,12 @@ Examples:
   pricewell login --url https://prices.example.com
   pricewell login --email ana@acme.example < password.txt`,
     )
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const url = serviceUrl(options.url)
+    .action(async (options) => {
+      const url = serviceUrl()
       const credentials = await readCredentials(options)
       await logIn(url, credentials)
       const { email } = credentials
-      answer(options, { url, email }, `Logged in at ${url} as ${email}; saved in ${loginFile()}.`)
+      answer({ url, email }, `Logged in at ${url} as ${email}; saved in ${loginFile()}.`)
     })
 }
 
@@ -38,10 +37,10 @@ export function addLogout(program: Program): void {
     .command('logout')
     .description('Forgets the login. Its token expires within a day.')
     .addHelpText('after', '\nExample:\n  pricewell logout')
-    .action((_options, command) => {
+    .action(() => {
       const login = forgetLogin()
       const told = login ? `Logged out at ${login.url}.` : 'There is no login.'
-      answer(command.optsWithGlobals(), { url: login?.url ?? null }, told)
+      answer({ url: login?.url ?? null }, told)
     })
 }
 

@@ -16,13 +16,12 @@ Examples:
   pricewell password
   pricewell password < old-and-new.txt`,
     )
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async () => {
+      const client = openClient()
       const body = await readPasswords()
       await client.POST('/api/v1/users/change_password/', { body })
-      answer(options, { changed: true }, 'Password changed.')
-      await keepLogin(serviceUrl(options.url), body.new_password)
+      answer({ changed: true }, 'Password changed.')
+      await keepLogin(serviceUrl(), body.new_password)
     })
 }
 

@@ -26,15 +26,14 @@ export function addPlans(program: Program): void {
     .addOption(new Option('--status <status>', 'only plans with this status').choices(statuses))
     .option('--list <name>', 'only plans for this price list')
     .addHelpText('after', '\nExample:\n  pricewell plans --status open')
-    .action(async (_options, command) => {
-      const { status, list, ...options } = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async ({ status, list }) => {
+      const client = openClient()
       const plans = await lastPlans(client, {
         ...(status !== undefined && { status }),
         ...(list !== undefined && { price_list_id: await findList(client, list) }),
       })
       const none = status || list ? 'There are no such plans.' : 'There are no plans.'
-      answer(options, plans, table(plans.map(listed), none))
+      answer(plans, table(plans.map(listed), none))
     })
 }
 
@@ -87,25 +86,24 @@ Examples:
   pricewell plan 3 --violation max_increase_percent
   pricewell plan 3 -o changes.csv`,
     )
-    .action(async (id, _options, command) => {
-      const { action, violation, reason, ...options } = command.optsWithGlobals()
+    .action(async (id, { action, violation, reason, output }) => {
       const filters = {
         ...{ order: 'change' as const },
         ...(action && { action }),
         ...(violation && { violation }),
         ...(reason && { reason }),
       }
-      if (options.output !== undefined) {
+      if (output !== undefined) {
         const collection = { path: planRowsPath, query: filters } as const
-        return writeExport(options, { name: `plan ${id}`, collection, id })
+        return writeExport({ output }, { name: `plan ${id}`, collection, id })
       }
-      const client = openClient(options)
+      const client = openClient()
       const query = { ...filters, limit: rowsShown }
       const [plan, { data }] = await Promise.all([
         readPlan(client, id),
         client.GET(planRowsPath, { params: { path: { id }, query } }),
       ])
-      answer(options, { ...plan, rows: data.results }, `${rowsText(data)}\n\n${planText(plan)}`)
+      answer({ ...plan, rows: data.results }, `${rowsText(data)}\n\n${planText(plan)}`)
     })
 }
 
@@ -143,10 +141,9 @@ export function addDiscard(program: Program): void {
     .description('Discards an open or scheduled plan: it can no longer be applied.')
     .argument('<id>', 'the id of the plan', idShownBy('pricewell plans'))
     .addHelpText('after', '\nExample:\n  pricewell discard 3')
-    .action(async (id, _options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (id) => {
+      const client = openClient()
       await client.DELETE('/api/v1/plans/{id}/', { params: { path: { id } } })
-      answer(options, await readPlan(client, id), `Plan ${id} is discarded.`)
+      answer(await readPlan(client, id), `Plan ${id} is discarded.`)
     })
 }

@@ -29,8 +29,7 @@ Examples:
   pricewell position 'Retail 2026' -o position.csv
   pricewell position 'Retail 2026' --above 10 --margin-above 20`,
     )
-    .action(async (list, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async (list, options) => {
       const collection = {
         ...collections.prices,
         query: { include: 'active_margin,competition,sales' },

@@ -17,9 +17,8 @@ export function addPrices(program: Program): void {
       'after',
       "\nExample:\n  pricewell prices 'Retail 2026' 85123A --where country=France --dimension retail",
     )
-    .action(async (list, code, _options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (list, code, options) => {
+      const client = openClient()
       const extensions = await castExtensions(client, options.where ?? {})
       const payload = await inputRows(client, list, { code, ...extensions }, options)
       const { promotionDate: promotion_date, asOf: as_of, client: client_code } = options
@@ -36,7 +35,7 @@ export function addPrices(program: Program): void {
           ...(options.requireValid && { require_valid: true }),
         },
       })
-      answer(options, data, table(data.map(columns), noRow))
+      answer(data, table(data.map(columns), noRow))
     })
 }
 
@@ -45,9 +44,8 @@ export function addHistory(program: Program): void {
     'Shows the prices of a product in a price list over time, for every matching row.'
   productCommand(program, 'history', description)
     .addHelpText('after', "\nExample:\n  pricewell history 'Retail 2026' 85123A --dimension retail")
-    .action(async (list, code, _options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (list, code, options) => {
+      const client = openClient()
       const readKeys = await productReader(client, options.where ?? {})
       // A row that has left a list has a history, too.
       const keys = await readKeys(code, productsMax)
@@ -60,7 +58,7 @@ export function addHistory(program: Program): void {
       const entries = data.flatMap(({ history, ...key }) =>
         history.map((entry) => historyRow(key, entry)),
       )
-      answer(options, data, table(entries, noRow))
+      answer(data, table(entries, noRow))
     })
 }
 

@@ -6,13 +6,13 @@ import { resultOf } from '../follow-job.ts'
 import { removalPath } from '../kinds.ts'
 import { planText } from '../plan-text.ts'
 import { productReader, type Row, whereOption } from '../products.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program, program } from '../program.ts'
 import { isFileRefused, overrideAdvice, tellRefused } from '../refused-file.ts'
 import { sendFile } from '../send-file.ts'
 import { openClient } from '../session.ts'
 import { rowCount, startBar } from '../terminal.ts'
 
-interface RemoveOptions extends Shared, ChangeOptions {
+interface RemoveOptions extends ChangeOptions {
   file?: string | undefined
   where?: Record<string, string> | undefined
   plan?: true | undefined
@@ -41,15 +41,14 @@ Examples:
   pricewell remove 'Retail 2026' 85123A 85123B --where country=France
   pricewell remove 'Retail 2026' --file delisted.csv --plan`,
     )
-    .action(async (list, codes, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async (list, codes, options) => {
       rejectInvalidOptions(codes, options)
       const { file } = options
       const removed = await (file === undefined
         ? removeCodes(list, codes, options)
         : removeFile(list, file, options))
-      if (typeof removed === 'object') answer(options, removed, planText(removed))
-      else answer(options, { removed }, `${rowCount(removed)} removed from ${list}.`)
+      if (typeof removed === 'object') answer(removed, planText(removed))
+      else answer({ removed }, `${rowCount(removed)} removed from ${list}.`)
     })
 }
 
@@ -68,12 +67,12 @@ async function removeCodes(
   codes: string[],
   options: RemoveOptions,
 ): Promise<Removed> {
-  const client = openClient(options)
+  const client = openClient()
   const { data } = await client.POST(removalPath, {
     params: { query: options.plan ? { plan: 'true' } : {}, header: changeHeaders(options) },
     body: { price_list_name: list, payload: await findProducts(client, codes, options.where) },
   })
-  const removed = await resultOf(client, data, options)
+  const removed = await resultOf(client, data)
   return Array.isArray(removed) ? removed.length : removed
 }
 
@@ -102,7 +101,7 @@ function missing(code: string, where: Record<string, string>): string {
 /** Has a job load the file: its result tells how many rows were removed. */
 async function removeFile(list: string, name: string, options: RemoveOptions): Promise<Removed> {
   const file = openFeedFile(name)
-  const bar = startBar(file.name, options)
+  const bar = startBar(file.name, program.opts())
   const onBytes = (bytes: number) => bar.show(bytes, file.bytes)
   const load = {
     ...options,
@@ -119,7 +118,7 @@ async function removeFile(list: string, name: string, options: RemoveOptions): P
   } catch (error) {
     if (!isFileRefused(error)) throw error
     const advice = error.type === 'guardrail-violated' ? [overrideAdvice] : []
-    await tellRefused(file, error, options, () => advice)
+    await tellRefused(file, error, () => advice)
     throw new Failed(`${name} was refused.`)
   }
 }

@@ -43,9 +43,8 @@ export function addReprice(program: Program): void {
       'after',
       "\nFormulas use Price, COSTS, costs by letter or \"name\", COMP_MIN, COMP_MAX, COMP_AVG, COMP_MEDIAN, COMP_COUNT, SALES_QTY,\nSALES_REVENUE, SALES_AVG, and MIN, MAX, IFNULL, ROUND, CEILING, FLOOR, ENDING and IF(a < b, then, otherwise).\n\nExamples:\n  pricewell reprice 'Retail 2026' --formula '= ENDING(COSTS / 0.6, 0.99)' --filter country=France\n  pricewell reprice 'Rooms' --formula '= 120' --from 2026-07-01 --to 2026-08-31 --days fri,sat",
     )
-    .action(async (list, _options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (list, options) => {
+      const client = openClient()
       const { formula, filter, dimension, decimals, note } = options
       const dates = readDates(options)
       const params = { header: changeHeaders({ note }) }
@@ -59,8 +58,8 @@ export function addReprice(program: Program): void {
         ...readFigures(options),
       }
       const { data } = await client.POST('/api/v1/prices/reprice/', { params, body })
-      const plan = await resultOf(client, data, options)
-      answer(options, plan, planText(plan))
+      const plan = await resultOf(client, data)
+      answer(plan, planText(plan))
     })
 }
 

@@ -4,7 +4,7 @@ import { changeHeaders } from '../change-headers.ts'
 import { Failed, UsageFault } from '../faults.ts'
 import { resultOf } from '../follow-job.ts'
 import { planText } from '../plan-text.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { number, type TableRow, table } from '../terminal.ts'
 import { findList, writeExport } from './export.ts'
@@ -19,14 +19,13 @@ export function addLog(program: Program): void {
     )
     .argument('<list>', 'the name of the price list')
     .addHelpText('after', "\nExample:\n  pricewell log 'Retail 2026'")
-    .action(async (name, _options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (name) => {
+      const client = openClient()
       const params = { path: { id: await findList(client, name) }, query: { limit: shown } }
       const { data } = await client.GET('/api/v1/price_list/{id}/revisions/', { params })
       // Newest last, at the bottom of the terminal.
       const revisions = data.results.toReversed()
-      answer(options, revisions, table(revisions.map(logged), 'The list has no revisions.'))
+      answer(revisions, table(revisions.map(logged), 'The list has no revisions.'))
     })
 }
 
@@ -66,14 +65,13 @@ Examples:
   pricewell diff 'Retail 2026' 12 13
   pricewell diff 'Retail 2026' 12 -o changed.csv`,
     )
-    .action(async (name, from, to, _options, command) => {
-      const options = command.optsWithGlobals()
+    .action(async (name, from, to, options) => {
       const query = { from, ...(to !== undefined && { to }) }
       if (options.output !== undefined) {
         const collection = { path: '/api/v1/price_list/{id}/diff/', query } as const
         return writeExport(options, { name: 'diff', collection, isUncounted: true, list: name })
       }
-      const client = openClient(options)
+      const client = openClient()
       const params = {
         path: { id: await findList(client, name) },
         query: { ...query, order: 'change' as const, limit: cellsShown },
@@ -86,7 +84,7 @@ Examples:
         })
       const { count, results: cells } = data
       const said = `${number(count)} ${count === 1 ? 'cell differs' : 'cells differ'}.`
-      answer(options, cells, cells.length > 0 ? `${table(cells.map(compared))}\n${said}` : said)
+      answer(cells, cells.length > 0 ? `${table(cells.map(compared))}\n${said}` : said)
     })
 }
 
@@ -115,14 +113,13 @@ export function addRevert(program: Program): void {
       'after',
       "\nExample:\n  pricewell revert 'Retail 2026' --revision 13 --note 'wrong file'",
     )
-    .action(async (name, _options, command) => {
-      const options = command.optsWithGlobals()
-      const reverted = await revert(openClient(options), name, options)
-      answer(options, reverted, 'operation' in reverted ? planText(reverted) : revertText(reverted))
+    .action(async (name, options) => {
+      const reverted = await revert(openClient(), name, options)
+      answer(reverted, 'operation' in reverted ? planText(reverted) : revertText(reverted))
     })
 }
 
-interface RevertOptions extends Shared {
+interface RevertOptions {
   revision?: number | undefined
   to?: number | undefined
   skip?: true | undefined
@@ -152,7 +149,7 @@ async function revert(
       void: isVoid === true,
     },
   })
-  return resultOf(client, data, options)
+  return resultOf(client, data)
 }
 
 type Result = Schemas['RevertResult']

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { type PricewellClient, Problem, type Schemas } from '../../client/index.ts'
 import { collect } from '../option-values.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { type TableRow, table } from '../terminal.ts'
 
@@ -14,15 +14,14 @@ export function addSchema(program: Program): void {
     .command('schema')
     .description('Shows the columns of the catalog and of competitor prices, with their types.')
     .addHelpText('after', '\nExample:\n  pricewell schema')
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async () => {
+      const client = openClient()
       const [{ data: catalog }, competitors] = await Promise.all([
         client.GET('/api/v1/product_catalog/schema/'),
         readCompetitors(client),
       ])
       const told = { catalog, competitor_prices: competitors ?? null }
-      answer(options, told, `${catalogText(catalog)}\n\n${competitorText(competitors, catalog)}`)
+      answer(told, `${catalogText(catalog)}\n\n${competitorText(competitors, catalog)}`)
     })
   addDeclaration(schema, {
     name: 'set',
@@ -84,9 +83,8 @@ Types: ${types.join(', ')}; string when left out.
 Example:
   pricewell schema ${name} ${example}`,
     )
-    .action(async (_options, command) => {
-      const { extension = [], attribute = [], cost = [], ...options } = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async ({ extension = [], attribute = [], cost = [] }) => {
+      const client = openClient()
       const present = await readPresent(client)
       const body = {
         attributes: [...(present.attributes ?? []), ...attribute],
@@ -94,7 +92,7 @@ Example:
         costs: [...(present.costs ?? []), ...cost.map((name) => ({ name }))],
       }
       const { data } = await client.POST('/api/v1/product_catalog/schema/create_schema/', { body })
-      answer(options, data, catalogText(data))
+      answer(data, catalogText(data))
     })
 }
 
@@ -120,13 +118,12 @@ function addCompetitors(schema: SchemaCommand): void {
     .argument('<column...>', 'code, attributes, extensions')
     .option('--dated', 'a competitor price may be for one day (departure_date)')
     .addHelpText('after', '\nExample:\n  pricewell schema competitor-prices code country')
-    .action(async (columns, { dated }, command) => {
-      const options: Shared = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (columns, { dated }) => {
+      const client = openClient()
       const path = '/api/v1/competitor_prices/schema/create_schema/'
       const body = { attributes_config: columns, ...(dated && { is_dated: true }) }
       const { data } = await client.POST(path, { body })
-      answer(options, data, `Competitor prices have: ${data.input.dimensions.join(', ')}.`)
+      answer(data, `Competitor prices have: ${data.input.dimensions.join(', ')}.`)
     })
 }
 

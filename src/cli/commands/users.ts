@@ -2,7 +2,7 @@ import type { PricewellClient, Schemas } from '../../client/index.ts'
 import { allRows } from '../all-rows.ts'
 import { Failed } from '../faults.ts'
 import { idShownBy } from '../option-values.ts'
-import { answer, type Program, type Shared } from '../program.ts'
+import { answer, type Program } from '../program.ts'
 import { openClient } from '../session.ts'
 import { table } from '../terminal.ts'
 import { scopes as known, readScopes } from './keys.ts'
@@ -16,10 +16,9 @@ export function addUsers(program: Program): void {
     .command('users')
     .description('Lists the users of the account, who log in with an e-mail.')
     .addHelpText('after', '\nExample:\n  pricewell users')
-    .action(async (_options, command) => {
-      const options = command.optsWithGlobals()
-      const all = await readUsers(openClient(options))
-      answer(options, all, table(all.map(row)))
+    .action(async () => {
+      const all = await readUsers(openClient())
+      answer(all, table(all.map(row)))
     })
   addAdd(users)
   addChanges(users)
@@ -42,11 +41,10 @@ write includes plan, and plan includes read; admin manages users and keys.
 Example:
   pricewell users add ben@acme.example --scopes read`,
     )
-    .action(async (email, { scopes }, command) => {
-      const options: Shared = command.optsWithGlobals()
+    .action(async (email, { scopes }) => {
       const body = { email, scopes }
-      const { data } = await openClient(options).POST('/api/v1/users/', { body })
-      answerPassword(options, data)
+      const { data } = await openClient().POST('/api/v1/users/', { body })
+      answerPassword(data)
     })
 }
 
@@ -57,36 +55,33 @@ function addChanges(users: Users): void {
     .argument('<user>', 'the id or the e-mail of the user', readUser)
     .argument('<scopes>', `what the user may do from now on: ${known.join(', ')}`, readScopes)
     .addHelpText('after', '\nExample:\n  pricewell users scopes ben@acme.example plan')
-    .action(async (user, scopes, _options, command) => {
-      const options: Shared = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (user, scopes) => {
+      const client = openClient()
       const params = { path: { id: await findUser(client, user) } }
       const { data } = await client.PATCH('/api/v1/users/{id}', { params, body: { scopes } })
-      answer(options, data, table([row(data)]))
+      answer(data, table([row(data)]))
     })
   users
     .command('reset')
     .description("Gives a user a new password, which ends the user's logins within 10 seconds.")
     .argument('<user>', 'the id or the e-mail of the user', readUser)
     .addHelpText('after', '\nExample:\n  pricewell users reset ben@acme.example')
-    .action(async (user, _options, command) => {
-      const options: Shared = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (user) => {
+      const client = openClient()
       const params = { path: { id: await findUser(client, user) } }
       const { data } = await client.POST('/api/v1/users/{id}/reset_password/', { params })
-      answerPassword(options, data)
+      answerPassword(data)
     })
   users
     .command('remove')
     .description("Deletes a user, which ends the user's logins within 10 seconds; keys remain.")
     .argument('<user>', 'the id or the e-mail of the user', readUser)
     .addHelpText('after', '\nExample:\n  pricewell users remove ben@acme.example')
-    .action(async (user, _options, command) => {
-      const options: Shared = command.optsWithGlobals()
-      const client = openClient(options)
+    .action(async (user) => {
+      const client = openClient()
       const id = await findUser(client, user)
       await client.DELETE('/api/v1/users/{id}', { params: { path: { id } } })
-      answer(options, { id }, `User ${id} is deleted.`)
+      answer({ id }, `User ${id} is deleted.`)
     })
 }
 
@@ -101,11 +96,11 @@ async function findUser(client: PricewellClient, user: number | string): Promise
 const readUsers = ({ GET }: PricewellClient): Promise<Schemas['User'][]> =>
   allRows(async (query) => (await GET('/api/v1/users/', { params: { query } })).data)
 
-function answerPassword(options: Shared, user: Schemas['UserWithPassword']): void {
+function answerPassword(user: Schemas['UserWithPassword']): void {
   const { id, email, password } = user
   if (password === undefined) throw new Failed(lost(id))
   const lines = `id        ${id}\ne-mail    ${email}\npassword  ${password}`
-  answer(options, user, `${lines}  (shown only once)`)
+  answer(user, `${lines}  (shown only once)`)
 }
 
 function row({ id, email, scopes, created_at }: Schemas['User']) {
