@@ -29,7 +29,8 @@ import { runApplyPlan } from './prices/plans/apply-job.ts'
 import { runMakePlan } from './prices/plans/make-plan-job.ts'
 import { runRevert } from './prices/revert/revert-price-list.ts'
 import { type Backing, closeBacking, finishWork } from './shutdown.ts'
-import type { Metrics, Observed, Telemetry, Tracing } from './telemetry/telemetry.ts'
+import type { Metrics, Observed, Telemetry } from './telemetry/metrics.ts'
+import type { Tracing } from './telemetry/tracing.ts'
 
 export interface Service {
   app: FastifyInstance

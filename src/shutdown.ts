@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { PgBoss } from 'pg-boss'
 import { type Database, endDatabase } from './database/pool.ts'
 import { stopWorkers } from './jobs/work.ts'
-import type { Tracing } from './telemetry/telemetry.ts'
+import type { Tracing } from './telemetry/tracing.ts'
 
 /** How long running requests and jobs may take to finish. */
 const finishMs = 24_000

@@ -6,7 +6,7 @@ import type { Schemas } from '../contract/operation.ts'
 import { Problem, unavailable } from '../contract/problem.ts'
 import { findNodes } from '../database/nodes.ts'
 import type { Database } from '../database/pool.ts'
-import type { Metrics } from '../telemetry/telemetry.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { pathPrefixOf } from './headers.ts'
 
 /** Operations about the service rather than an account. They are served however high the load. */

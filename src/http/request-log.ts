@@ -2,7 +2,8 @@ import type { Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemType } from '../contract/problem.ts'
 import { countRows } from '../contract/row-slices.ts'
-import type { RequestSpan, Telemetry } from '../telemetry/telemetry.ts'
+import type { Telemetry } from '../telemetry/metrics.ts'
+import type { RequestSpan } from '../telemetry/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

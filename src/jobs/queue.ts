@@ -6,7 +6,7 @@ import {
   withSessionSettings,
 } from '../database/connection-setup.ts'
 import { applicationRole, type Database } from '../database/pool.ts'
-import type { QueueState } from '../telemetry/telemetry.ts'
+import type { QueueState } from '../telemetry/metrics.ts'
 
 /**
  * What pg-boss queues: a slot of the list, used by the list's oldest job. (pg-boss orders by the start of the accepting

@@ -6,7 +6,8 @@ import { Problem, problemTypes } from '../contract/problem.ts'
 import { isUnavailable, sqlStateOf } from '../database/errors.ts'
 import type { Database, Trx } from '../database/pool.ts'
 import { inAccount } from '../database/tenant-transaction.ts'
-import type { AttemptDone, Tracing } from '../telemetry/telemetry.ts'
+import type { AttemptDone } from '../telemetry/metrics.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
 import {
   type Attempt,
   AttemptLost,

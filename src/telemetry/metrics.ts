@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { components } from '../../generated/openapi.d.ts'
 import type { NodeState } from '../database/nodes.ts'
 import type { PoolUse } from '../database/pool.ts'
-import type { AttemptDone, Metrics, Observed, QueueState } from './telemetry.ts'
+import type { Tracing } from './tracing.ts'
 
 const secondsOfRequests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const secondsOfAttempts = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
@@ -18,8 +18,51 @@ const kinds = Object.keys({
 } satisfies Record<components['schemas']['JobKind'], 0>)
 const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
+/** A finished request. `operation` and `status` have few values: each combination is a time series. */
+export interface RequestDone {
+  /** The operation of the contract, or `none`. */
+  operation: string
+  status: number
+  seconds: number
+  rowsWritten: number
+  rowsRead: number
+}
+
+/** A finished attempt at a background job. */
+export interface AttemptDone {
+  kind: string
+  /** `refused`: its input was wrong. `lost`: the job had ended, or another worker has it. */
+  outcome: 'done' | 'refused' | 'retried' | 'failed' | 'lost'
+  seconds: number
+}
+
+/** Background jobs that have not ended. */
+export interface QueueState {
+  state: 'waiting' | 'running'
+  jobs: number
+  oldestSeconds: number
+}
+
+/** What each scrape of the metrics reads. */
+export interface Observed {
+  pools: () => Record<string, PoolUse>
+  /** May fail; then the metrics of the queue are left out. */
+  queue: () => Promise<QueueState[]>
+  /** May fail, like `queue`. */
+  nodes: () => Promise<NodeState[]>
+}
+
+/** What the operator has switched on; the libraries for the rest are not loaded. */
+export interface Telemetry {
+  metrics: Metrics | undefined
+  tracing: Tracing | undefined
+}
+
+/** The metrics of this process, for Prometheus. */
+export type Metrics = ReturnType<typeof createMetrics>
+
 /** The counters of this process, and gauges that are read at each scrape. */
-export function createMetrics({ pools, queue, nodes }: Observed): Metrics {
+export function createMetrics({ pools, queue, nodes }: Observed) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const showPools = poolGauges(registry)
@@ -38,7 +81,7 @@ export function createMetrics({ pools, queue, nodes }: Observed): Metrics {
   }
 }
 
-function requestCounters(registry: Registry): Pick<Metrics, 'request' | 'loaded'> {
+function requestCounters(registry: Registry) {
   const registers = [registry]
   const requests = new Counter({
     name: 'pricewell_http_requests_total',
@@ -55,13 +98,15 @@ function requestCounters(registry: Registry): Pick<Metrics, 'request' | 'loaded'
   })
   const { written, read } = rowCounters(registry)
   return {
-    request: ({ operation, status, seconds, rowsWritten, rowsRead }) => {
+    request: ({ operation, status, seconds, rowsWritten, rowsRead }: RequestDone) => {
       requests.inc({ operation, status })
       duration.observe({ operation }, seconds)
       if (rowsWritten > 0) written.inc({ operation }, rowsWritten)
       if (rowsRead > 0) read.inc({ operation }, rowsRead)
     },
-    loaded: ({ operation, rows }) => written.inc({ operation }, rows),
+    /** Counts the rows of a file that a background job has written for an operation. */
+    loaded: ({ operation, rows }: { operation: string; rows: number }) =>
+      written.inc({ operation }, rows),
   }
 }
 
@@ -80,7 +125,7 @@ function rowCounters(registry: Registry): Record<'written' | 'read', Counter<'op
   }
 }
 
-function attemptCounters(registry: Registry): Metrics['attempt'] {
+function attemptCounters(registry: Registry) {
   const registers = [registry]
   const attempts = new Counter({
     name: 'pricewell_job_attempts_total',
@@ -98,7 +143,7 @@ function attemptCounters(registry: Registry): Metrics['attempt'] {
   // Prometheus sees a series grow only from a value that it has scraped: without 0, the first failure would raise no
   // alert.
   for (const kind of kinds) for (const outcome of outcomes) attempts.inc({ kind, outcome }, 0)
-  return ({ kind, outcome, seconds }) => {
+  return ({ kind, outcome, seconds }: AttemptDone) => {
     attempts.inc({ kind, outcome })
     duration.observe({ kind }, seconds)
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  type Attributes,
   context,
   propagation,
   ROOT_CONTEXT,
@@ -15,17 +16,19 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
 import { sqlStateOf } from '../database/errors.ts'
 import type { StatementDone } from '../database/pool.ts'
-import type { RequestSpan, Tracing } from './telemetry.ts'
 
 const statementLengthMax = 2000
 /** The longest that shutdown waits for the collector. */
 const stopMsMax = 2000
 
+export type Tracing = ReturnType<typeof startTracing>
+export type RequestSpan = ReturnType<typeof startRequest>
+
 /**
  * Sends spans to a collector over OTLP/HTTP. The libraries read the other variables of OpenTelemetry themselves
  * (OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES, ...).
  */
-export function startTracing(collector: URL): Tracing {
+export function startTracing(collector: URL) {
   const url = `${collector.href.replace(/\/$/, '')}/v1/traces`
   const environment = detectResources({ detectors: [envDetector] })
   const provider = new NodeTracerProvider({
@@ -35,10 +38,13 @@ export function startTracing(collector: URL): Tracing {
   provider.register()
   const tracer = provider.getTracer('pricewell')
   return {
-    startRequest: (headers) => startRequest(tracer, headers),
-    statement: (done) => noteStatement(tracer, done),
-    inSpan: (name, attributes, work) =>
+    /** `headers` may continue the trace of the client (`traceparent`). */
+    startRequest: (headers: Record<string, unknown>) => startRequest(tracer, headers),
+    /** Adds a statement that has ended to the current span. */
+    statement: (done: StatementDone) => noteStatement(tracer, done),
+    inSpan: <T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> =>
       tracer.startActiveSpan(name, { attributes }, (span) => ending(span, work)),
+    /** Sends the remaining spans. */
     stop: async () => {
       const sent = provider.shutdown().catch(() => undefined)
       await Promise.race([sent, sleep(stopMsMax, undefined, { ref: false })])
@@ -55,14 +61,15 @@ const headerGetter: TextMapGetter<Record<string, unknown>> = {
   },
 }
 
-function startRequest(tracer: Tracer, headers: Record<string, unknown>): RequestSpan {
+function startRequest(tracer: Tracer, headers: Record<string, unknown>) {
   const parent = propagation.extract(ROOT_CONTEXT, headers, headerGetter)
   const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent)
   const here = trace.setSpan(parent, span)
   return {
     traceId: span.spanContext().traceId,
-    run: (work) => context.with(here, work),
-    end: (name, attributes) => {
+    /** Runs work whose spans belong to the request. */
+    run: <T>(work: () => Promise<T>): Promise<T> => context.with(here, work),
+    end: (name: string, attributes: Attributes) => {
       span.updateName(name).setAttributes(attributes)
       if (Number(attributes['http.response.status_code']) >= 500)
         span.setStatus({ code: SpanStatusCode.ERROR })
