@@ -6,7 +6,7 @@ import type { Column, ColumnType, ColumnValue } from './columns.ts'
 const textLengthMax = 255
 
 export interface ColumnFault {
-  code: 'type' | 'length' | 'format' | 'not_allowed'
+  code: 'type' | 'length' | 'format' | 'not_allowed' | 'range'
   message: string
 }
 

@@ -2,18 +2,9 @@ import type { Positioned } from '../contract/duplicates.ts'
 import type { Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors, sentences } from '../contract/row-errors.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { findTypeFault } from './column-value.ts'
-import type { Columns } from './columns.ts'
-import {
-  countOtherKeys,
-  extensionKey,
-  type GivenValues,
-  readGivenValues,
-  readPlainTexts,
-  rejectMissing,
-  rejectUnknownKeys,
-  takeValues,
-} from './row-key.ts'
+import { type ColumnFault, findValueFault } from './column-value.ts'
+import type { Column, Columns } from './columns.ts'
+import { extensionKey, keysWith, readValues } from './row-key.ts'
 
 const fixedKeys = new Set(['code', 'active'])
 
@@ -37,22 +28,21 @@ export async function readProductRows(
   columns: Columns,
   errors: RowErrors,
 ): Promise<Positioned<ProductRow>[]> {
+  const { extensions, attributes, costs } = columns
+  const all = [...extensions, ...attributes, ...costs]
+  const keys = keysWith(fixedKeys, all)
+  const shape = { keys, columns: all, required: extensions, nested: {}, findFault }
+  const [attributesFrom, costsFrom] = [extensions.length, all.length - costs.length]
   const rows = await mapCooperatively(errors.sound(body), ({ row, position }) => {
-    const plain = readPlainProduct(row, columns)
-    if (plain) return { row: plain, position }
-    const given = readGivenValues({ row, position }, fixedKeys, {}, errors)
-    rejectMissing(given, columns.extensions, position, errors)
-    const extensions = takeValues(given, columns.extensions, position, errors) as string[]
-    const attributes = takeValues(given, columns.attributes, position, errors)
-    const costs = takeCosts(given, columns, position, errors)
-    rejectUnknownKeys(given, position, errors)
+    const texts = readValues({ row, position }, shape, errors)
     const { code, active = null } = row
+    const own = texts.slice(0, attributesFrom) as string[]
     const product = {
       code,
-      extensions,
-      extensionKey: extensionKey(extensions),
-      attributes,
-      costs,
+      extensions: own,
+      extensionKey: extensionKey(own),
+      attributes: texts.slice(attributesFrom, costsFrom),
+      costs: texts.slice(costsFrom).map((cost) => (cost === null ? null : Number(cost))),
       active,
     }
     if (!errors.has(position)) rejectLongKey(code + product.extensionKey, position, errors)
@@ -61,52 +51,19 @@ export async function readProductRows(
   return rows.filter(({ position }) => !errors.has(position))
 }
 
-/** A fast path for most rows, which give each column at most once and validly; undefined for any other. */
-function readPlainProduct(row: Schemas['ProductInput'], columns: Columns): ProductRow | undefined {
-  const extensions = readPlainTexts(row, columns.extensions)
-  const attributes = readPlainTexts(row, columns.attributes)
-  const costs = readPlainTexts(row, columns.costs)
-  if (!extensions || !attributes || !costs || extensions.includes(null)) return undefined
-  const texts = [...extensions, ...attributes, ...costs].filter((text) => text !== null)
-  const isNegative = costs.some((cost) => cost?.startsWith('-'))
-  // Longer keys are measured in bytes.
-  const isLong = row.code.length + extensions.join().length > 250
-  if (texts.length !== countOtherKeys(row, fixedKeys) || isNegative || isLong) return undefined
-  const { code, active = null } = row
-  return {
-    code,
-    extensions: extensions as string[],
-    extensionKey: extensionKey(extensions),
-    attributes,
-    costs: costs.map((cost) => (cost === null ? null : Number(cost))),
-    active,
-  }
+const belowZero: ColumnFault = { code: 'range', message: 'must be >= 0' }
+
+function findFault(column: Column, value: unknown): ColumnFault | undefined {
+  const isNegative = column.kind === 'cost' && Number(value) < 0
+  return findValueFault(column, value) ?? (isNegative ? belowZero : undefined)
 }
 
 function rejectLongKey(key: string, position: number, errors: RowErrors): void {
-  const bytes = Buffer.byteLength(key)
+  // A character has at most three bytes.
+  const bytes = key.length * 3 <= keyBytesMax ? 0 : Buffer.byteLength(key)
   if (bytes <= keyBytesMax) return
   const message = `code and extensions (as a JSON array) have ${bytes} bytes in UTF-8, more than ${keyBytesMax}`
   errors.add(position, undefined, 'length', message)
-}
-
-function takeCosts(
-  given: GivenValues,
-  columns: Columns,
-  position: number,
-  errors: RowErrors,
-): (number | null)[] {
-  return columns.costs.map(({ name }) => {
-    const entry = given.get(name)
-    if (!entry) return null
-    given.delete(name)
-    const { value, field } = entry
-    const fault = findTypeFault('number', value)
-    if (fault) errors.add(position, field, fault.code, fault.message)
-    else if (Number(value) < 0) errors.add(position, field, 'range', 'must be >= 0')
-    else return Number(value)
-    return null
-  })
 }
 
 /**

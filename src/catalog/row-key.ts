@@ -1,122 +1,87 @@
 import type { Positioned } from '../contract/duplicates.ts'
 import { pointerSegment, type RowErrors, sentences } from '../contract/row-errors.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
-import { canonicalText, findValueFault } from './column-value.ts'
+import { type ColumnFault, canonicalText, findValueFault } from './column-value.ts'
 import type { Column, ColumnValue } from './columns.ts'
 
 /** A row of a payload: fixed keys, and the account's columns beside them or under `extensions` and `attributes`. */
 export type PayloadRow = Record<string, unknown>
 
-/** The values of the account's columns in a row, by column name, and where each was given. */
-export type GivenValues = Map<string, { value: unknown; field: string }>
-
 /** The columns that may be nested under a key of the row. */
 export type NestedColumns = { extensions?: Column[]; attributes?: Column[] }
 
-/**
- * Reads the columns that a row gives. Reports a column given twice with different values, and a nested key that is not
- * a column.
- */
-export function readGivenValues(
-  { row, position }: Positioned<PayloadRow>,
-  fixedKeys: ReadonlySet<string>,
-  nested: NestedColumns,
-  errors: RowErrors,
-): GivenValues {
-  const given: GivenValues = new Map()
-  const add = (name: string, value: unknown, field: string) => {
-    const other = given.get(name)
-    if (other && other.value !== value) {
-      errors.add(
-        position,
-        field,
-        'conflicting_keys',
-        `"${name}" is given twice with different values`,
-      )
-    } else given.set(name, { value, field })
-  }
-  for (const key of Object.keys(row)) {
-    if (!fixedKeys.has(key)) add(key, row[key], pointerSegment(key))
-  }
-  for (const [group, columns] of Object.entries(nested)) {
-    for (const [name, value] of Object.entries((row[group] ?? {}) as PayloadRow)) {
-      const field = `${group}/${pointerSegment(name)}`
-      if (columns.some((column) => column.name === name)) add(name, value, field)
-      else errors.add(position, field, 'unknown_key', sentences.unknownKey)
-    }
-  }
-  return given
+/** How the rows of a payload give columns. */
+export interface RowShape {
+  /** All keys that a row may have. */
+  keys: ReadonlySet<string>
+  columns: readonly Column[]
+  required: readonly Column[]
+  nested: NestedColumns
+  findFault?: (column: Column, value: unknown) => ColumnFault | undefined
 }
 
 /**
- * Takes `columns` out of `given` and checks their values. Returns canonical texts, null for columns that are not given.
+ * Reads the columns of a row: canonical texts, null for columns that are not given or faulty. Reports missing columns,
+ * faulty values and unknown keys.
  */
-export function takeValues(
-  given: GivenValues,
-  columns: Column[],
-  position: number,
+export function readValues(
+  { row, position }: Positioned<PayloadRow>,
+  { keys, columns, required, nested, findFault = findValueFault }: RowShape,
   errors: RowErrors,
 ): (string | null)[] {
-  return columns.map((column) => {
-    const entry = given.get(column.name)
-    if (!entry) return null
-    given.delete(column.name)
-    const fault = findValueFault(column, entry.value)
-    if (!fault) return canonicalText(entry.value as ColumnValue)
-    errors.add(position, entry.field, fault.code, fault.message)
+  const inner = readNested({ row, position }, nested, errors)
+  for (const { name } of required) {
+    if (!Object.hasOwn(row, name) && !inner?.has(name))
+      errors.add(position, pointerSegment(name), 'required', sentences.required)
+  }
+  const texts = columns.map((column) => {
+    const place = inner?.get(column.name)
+    if (!place && !Object.hasOwn(row, column.name)) return null
+    const value = place ? place.value : row[column.name]
+    const fault = findFault(column, value)
+    if (!fault) return canonicalText(value as ColumnValue)
+    errors.add(position, place?.field ?? pointerSegment(column.name), fault.code, fault.message)
     return null
   })
-}
-
-/** Reports keys that are not columns. */
-export function rejectUnknownKeys(given: GivenValues, position: number, errors: RowErrors): void {
-  for (const { field } of given.values())
-    errors.add(position, field, 'unknown_key', sentences.unknownKey)
-}
-
-/** Reports extensions that are missing. */
-export function rejectMissing(
-  given: GivenValues,
-  columns: Column[],
-  position: number,
-  errors: RowErrors,
-): void {
-  for (const { name } of columns) {
-    if (!given.has(name)) errors.add(position, pointerSegment(name), 'required', sentences.required)
-  }
-}
-
-/** The canonical texts of the columns beside a row's fixed keys, null for absent ones; undefined if one is faulty. */
-export function readPlainTexts(row: PayloadRow, columns: Column[]): (string | null)[] | undefined {
-  const texts: (string | null)[] = []
-  for (const column of columns) {
-    const value = Object.hasOwn(row, column.name) ? row[column.name] : undefined
-    if (value !== undefined && findValueFault(column, value)) return undefined
-    texts.push(value === undefined ? null : canonicalText(value as ColumnValue))
+  for (const key in row) {
+    if (!keys.has(key))
+      errors.add(position, pointerSegment(key), 'unknown_key', sentences.unknownKey)
   }
   return texts
 }
 
-/** The number of keys that are not fixed. */
-export function countOtherKeys(row: PayloadRow, fixedKeys: ReadonlySet<string>): number {
-  let others = 0
-  for (const key in row) if (!fixedKeys.has(key)) others++
-  return others
+/**
+ * Reads the nested columns of a row, if any. Reports a column given twice with different values, and a key that is not a
+ * column.
+ */
+export function readNested(
+  { row, position }: Positioned<PayloadRow>,
+  nested: NestedColumns,
+  errors: RowErrors,
+): Map<string, { value: unknown; field: string }> | undefined {
+  let inner: Map<string, { value: unknown; field: string }> | undefined
+  for (const group of ['extensions', 'attributes'] as const) {
+    const columns = nested[group]
+    if (!columns || row[group] === undefined) continue
+    for (const [name, value] of Object.entries(row[group] as PayloadRow)) {
+      const field = `${group}/${pointerSegment(name)}`
+      if (!columns.some((column) => column.name === name))
+        errors.add(position, field, 'unknown_key', sentences.unknownKey)
+      else if (Object.hasOwn(row, name) && row[name] !== value) {
+        const message = `"${name}" is given twice with different values`
+        errors.add(position, field, 'conflicting_keys', message)
+      } else {
+        inner ??= new Map()
+        inner.set(name, { value, field })
+      }
+    }
+  }
+  return inner
 }
 
-/**
- * A fast path for most rows, in a third of the time: the canonical texts of a row that has each extension once, valid,
- * and no other keys but the fixed ones. Undefined for any other row.
- */
-export function readPlainExtensions(
-  row: PayloadRow,
-  extensions: Column[],
-  fixedKeys: ReadonlySet<string>,
-): string[] | undefined {
-  if (countOtherKeys(row, fixedKeys) !== extensions.length || 'extensions' in row) return undefined
-  const texts = readPlainTexts(row, extensions)
-  return texts?.includes(null) ? undefined : (texts as string[] | undefined)
-}
+/** These keys and the names of columns. */
+export const keysWith = (keys: Iterable<string>, columns: readonly Column[]): Set<string> =>
+  new Set([...keys, ...columns.map(({ name }) => name)])
 
 /** A row of a payload with its full product key. */
 export interface KeyedRow<T> {
@@ -133,13 +98,14 @@ export async function readRowKeys<T extends { code: string }>(
   fixedKeys: ReadonlySet<string>,
   errors: RowErrors,
 ): Promise<KeyedRow<T>[]> {
+  const shape = {
+    keys: keysWith(fixedKeys, extensions),
+    columns: extensions,
+    required: extensions,
+    nested: { extensions },
+  }
   const keyed = await mapCooperatively(errors.sound(rows), ({ row, position }) => {
-    const plain = readPlainExtensions(row, extensions, fixedKeys)
-    if (plain) return { row, position, code: row.code, extensions: plain }
-    const given = readGivenValues({ row, position }, fixedKeys, { extensions }, errors)
-    rejectMissing(given, extensions, position, errors)
-    const values = takeValues(given, extensions, position, errors)
-    rejectUnknownKeys(given, position, errors)
+    const values = readValues({ row, position }, shape, errors)
     if (errors.has(position)) return undefined
     return { row, position, code: row.code, extensions: values as string[] }
   })

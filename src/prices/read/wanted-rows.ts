@@ -1,10 +1,5 @@
 import type { Columns } from '../../catalog/columns.ts'
-import {
-  readGivenValues,
-  readPlainExtensions,
-  rejectUnknownKeys,
-  takeValues,
-} from '../../catalog/row-key.ts'
+import { keysWith, readNested, readValues } from '../../catalog/row-key.ts'
 import type { Positioned } from '../../contract/duplicates.ts'
 import type { Schemas } from '../../contract/operation.ts'
 import type { RowErrors } from '../../contract/row-errors.ts'
@@ -44,43 +39,28 @@ export function readWantedRows(
   columns: Columns,
   errors: RowErrors,
 ): WantedRow[] {
-  const noAttributes = columns.attributes.map(() => null)
+  const { extensions, attributes } = columns
+  const keys = keysWith(fixedKeys, [...extensions, ...attributes])
+  const named = { keys, columns: extensions, required: [], nested: { extensions } }
+  const nested = { extensions, attributes }
+  const unnamed = { keys, columns: [...extensions, ...attributes], required: [], nested }
+  const none = attributes.map(() => null)
   return rows.flatMap(({ row, position }) => {
     rejectFaultyAddress(list, row, position, errors)
-    const values = readValues({ row, position }, columns, noAttributes, errors)
+    const isNamed = row.code !== undefined
+    // A row with a code may have attributes; their values are ignored.
+    if (isNamed && row.attributes !== undefined)
+      readNested({ row: { attributes: row.attributes }, position }, { attributes }, errors)
+    const texts = readValues({ row, position }, isNamed ? named : unnamed, errors)
     if (errors.has(position)) return []
     const { code = null, date } = row
-    return { row, code, ...values, dimension: dimensionIndex(list, row), date }
+    return {
+      row,
+      code,
+      extensions: texts.slice(0, extensions.length),
+      attributes: isNamed ? none : texts.slice(extensions.length),
+      dimension: dimensionIndex(list, row),
+      date,
+    }
   })
-}
-
-function readValues(
-  { row, position }: Positioned<Row>,
-  { extensions: extensionColumns, attributes: attributeColumns }: Columns,
-  noAttributes: null[],
-  errors: RowErrors,
-): Pick<WantedRow, 'extensions' | 'attributes'> {
-  // A row with a code may have attributes; their values are ignored.
-  const isNamed = row.code !== undefined
-  if (isNamed && row.attributes !== undefined) {
-    const { attributes } = row
-    readGivenValues(
-      { row: { attributes }, position },
-      fixedKeys,
-      { attributes: attributeColumns },
-      errors,
-    )
-  }
-  const plain = isNamed && readPlainExtensions(row, extensionColumns, fixedKeys)
-  if (plain) return { extensions: plain, attributes: noAttributes }
-  const nested = {
-    extensions: extensionColumns,
-    ...(!isNamed && { attributes: attributeColumns }),
-  }
-  const given = readGivenValues({ row, position }, fixedKeys, nested, errors)
-  const extensions = takeValues(given, extensionColumns, position, errors)
-  if (isNamed) for (const { name } of attributeColumns) given.delete(name)
-  const attributes = takeValues(given, attributeColumns, position, errors)
-  rejectUnknownKeys(given, position, errors)
-  return { extensions, attributes }
 }
