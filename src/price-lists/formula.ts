@@ -9,7 +9,6 @@ export type Arithmetic<Extra = never> =
   | { kind: 'price' }
   /** The sum of the costs with these ordinals, and its name in the formula. */
   | { kind: 'costs'; name: string; ordinals: readonly number[] }
-  | { kind: 'negation'; operand: Term<Extra> }
   | { kind: 'operation'; operator: ArithmeticOperator; left: Term<Extra>; right: Term<Extra> }
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/'
@@ -161,10 +160,11 @@ export function inputName({ name }: Column, costs: readonly Column[]): string {
   return isTaken || costs.some(({ letter }) => letter === name) ? `"${name}"` : name
 }
 
-/** Makes a minus before digits part of the number, so that limits on literals see its sign. */
+/** The difference from 0; a minus before digits is part of the number, so that limits on literals see its sign. */
 function negated<Extra>(operand: Term<Extra>): Term<Extra> {
   const { kind, text } = operand as { kind: string; text: string }
-  if (kind !== 'number') return { kind: 'negation', operand }
+  const zero: Term<Extra> = { kind: 'number', text: '0' }
+  if (kind !== 'number') return { kind: 'operation', operator: '-', left: zero, right: operand }
   return { kind, text: text.startsWith('-') ? text.slice(1) : `-${text}` }
 }
 

@@ -5,7 +5,6 @@ import {
   type Fraction,
   fraction,
   multiply,
-  negate,
   roundHalfAway,
   subtract,
 } from '../lib/decimal.ts'
@@ -78,37 +77,21 @@ const operatorFunctions: Record<ArithmeticOperator, Operator> = {
 /** Compiles a term; adds the ordinals of its costs to `ordinals`. */
 function evaluation(term: Term, ordinals: Set<number>): Evaluate {
   switch (term.kind) {
-    case 'number':
-      return constant(fraction(term.text))
+    case 'number': {
+      const value = fraction(term.text)
+      return () => value
+    }
     case 'price':
-      return given(0)
+      return (values) => values[0] ?? null
     case 'costs': {
       const [ordinal = 0] = term.ordinals
       ordinals.add(ordinal)
-      return given(ordinal)
+      return (values) => values[ordinal] ?? null
     }
-    case 'negation':
-      return negated(evaluation(term.operand, ordinals))
     case 'operation': {
       const [left, right] = [evaluation(term.left, ordinals), evaluation(term.right, ordinals)]
       return combined(operatorFunctions[term.operator], left, right)
     }
-  }
-}
-
-function constant(value: Fraction): Evaluate {
-  return () => value
-}
-
-/** The price or a cost; null if the row lacks it. */
-function given(place: number): Evaluate {
-  return (values) => values[place] ?? null
-}
-
-function negated(operand: Evaluate): Evaluate {
-  return (values) => {
-    const value = operand(values)
-    return value && negate(value)
   }
 }
 

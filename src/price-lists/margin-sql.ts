@@ -65,10 +65,6 @@ export function compileArithmetic<Extra>(
       return input(steps.name('Price', steps.input('price')))
     case 'costs':
       return input(steps.name(term.name, sumOfCosts(steps, term.ordinals)))
-    case 'negation': {
-      const { n, d } = compile(term.operand)
-      return { n: { ...n, text: `(-${n.text})` }, d }
-    }
     case 'operation': {
       const [left, right] = [compile(term.left), compile(term.right)]
       return inLimits(steps, operations[term.operator](steps, left, right))

@@ -107,20 +107,12 @@ export async function withPositions<Row extends PositionedRow>(
   cellsOf: (row: Row) => Cell[],
   read: Awaited<ReturnType<typeof positionReader>>,
 ): Promise<(Row & { positions: Position[] })[]> {
-  const counts: number[] = []
-  const cells = rows.flatMap((row) => {
-    const ofRow = cellsOf(row).map((cell) => ({ ...cell, row }))
-    counts.push(ofRow.length)
-    return ofRow
-  })
-  const positions = await read(cells)
-  let from = 0
-  return rows.map((row, index) => {
-    const to = from + (counts[index] ?? 0)
-    const ofRow = positions.slice(from, to)
-    from = to
-    return { ...row, positions: ofRow }
-  })
+  const cells = rows.map((row) => cellsOf(row).map((cell) => ({ ...cell, row })))
+  const positions = (await read(cells.flat())).values()
+  return rows.map((row, index) => ({
+    ...row,
+    positions: [...positions.take(cells[index]?.length ?? 0)],
+  }))
 }
 
 const competitionNames = [
