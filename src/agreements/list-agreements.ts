@@ -8,25 +8,24 @@ import {
   readOrderedPage,
   rowsOfTable,
 } from '../contract/list-order.ts'
-import type { Handler, OperationRequest } from '../contract/operation.ts'
+import { type OperationRequest, transaction } from '../contract/operation.ts'
 import { filtersOf, onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { agreementColumns, agreementOf, type StoredAgreement } from './queries.ts'
 
 /** One page of agreements, by id or in the requested order. */
-export const listAgreements: Handler<'listAgreements'> = ({ account, query, inAccount }) =>
-  inAccount(async (trx) => {
-    const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
-    const keys = orderKeys(query.order, orders)
-    const ordered = rowsOfTable('agreements', account, { rows, keys })
-    const page = trx
-      .selectFrom('agreements')
-      .where('account_id', '=', account)
-      .where('id', '=', onPage)
-      .select(agreementColumns)
-    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
-    return { count, results: found.map(agreementOf) }
-  })
+export const listAgreements = transaction<'listAgreements'>(async (trx, { account, query }) => {
+  const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
+  const keys = orderKeys(query.order, orders)
+  const ordered = rowsOfTable('agreements', account, { rows, keys })
+  const page = trx
+    .selectFrom('agreements')
+    .where('account_id', '=', account)
+    .where('id', '=', onPage)
+    .select(agreementColumns)
+  const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
+  return { count, results: found.map(agreementOf) }
+})
 
 /** Exports all agreements that pass the filters, in the order of `listAgreements`. */
 export const exportAgreements: Export<'listAgreements'> = async (trx, { account, query }) => ({

@@ -1,9 +1,8 @@
-import { Answer, type Handler } from '../contract/operation.ts'
+import { Answer, transaction } from '../contract/operation.ts'
 import { agreementOf, etagOf, findAgreement } from './queries.ts'
 
 /** One agreement, with its ETag. */
-export const readAgreement: Handler<'readAgreement'> = ({ account, params, inAccount }) =>
-  inAccount(async (trx) => {
-    const agreement = await findAgreement(trx, account, params.id)
-    return new Answer(agreementOf(agreement), { etag: etagOf(agreement) })
-  })
+export const readAgreement = transaction<'readAgreement'>(async (trx, { account, params }) => {
+  const agreement = await findAgreement(trx, account, params.id)
+  return new Answer(agreementOf(agreement), { etag: etagOf(agreement) })
+})

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { rejectOutdated } from '../contract/if-match.ts'
 import { mergePatch } from '../contract/merge-patch.ts'
-import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Answer, type Schemas, transaction } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment } from '../contract/row-errors.ts'
 import { isViolationOf } from '../database/errors.ts'
@@ -17,14 +17,8 @@ import {
 type Fields = Schemas['AgreementInput']
 
 /** Merges a patch into an agreement. Returns the agreement with its new ETag. */
-export const updateAgreement: Handler<'updateAgreement'> = ({
-  account,
-  params,
-  body,
-  ifMatch,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
+export const updateAgreement = transaction<'updateAgreement'>(
+  async (trx, { account, params, body, ifMatch }) => {
     const present = await lockAgreement(trx, account, params.id)
     rejectOutdated(ifMatch, etagOf(present))
     const { id: _, ...fields } = agreementOf(present)
@@ -33,7 +27,8 @@ export const updateAgreement: Handler<'updateAgreement'> = ({
     const written = await writeAgreement(trx, account, present.id, merged as Fields)
     const agreement = written ?? present
     return new Answer(agreementOf(agreement), { etag: etagOf(agreement) })
-  })
+  },
+)
 
 const fieldNames = ['name', 'client_code', 'price_line', 'price_list_code', 'prices'] as const
 

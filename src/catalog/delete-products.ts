@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { lockAccount } from '../accounts/queries.ts'
 import { distinctKeys } from '../contract/duplicates.ts'
-import type { Handler } from '../contract/operation.ts'
+import { transaction } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { readStatementMs, withinReadTime } from '../contract/read-cost.ts'
 import { listedMax } from '../contract/row-errors.ts'
@@ -11,8 +11,8 @@ import type { Trx } from '../database/pool.ts'
 import { takeTable } from '../database/table-lock.ts'
 
 /** Deletes products by id. Throws `product-in-use` if a price list has one of them, or `too-costly`. */
-export const deleteProducts: Handler<'deleteProducts'> = ({ account, body, errors, inAccount }) =>
-  inAccount(async (trx) => {
+export const deleteProducts = transaction<'deleteProducts'>(
+  async (trx, { account, body, errors }) => {
     const keys = await distinctKeys(body, errors)
     const ids = arrayLiteral(keys)
     await holdLists(trx, account)
@@ -20,7 +20,8 @@ export const deleteProducts: Handler<'deleteProducts'> = ({ account, body, error
     await rejectHeld(trx, account, ids)
     const deleted = await deleteRows(trx, account, ids)
     return { deleted, absent: keys.length - deleted }
-  })
+  },
+)
 
 /** Waits for writers of the account's lists, which look up products, and makes new lists and writers wait. */
 async function holdLists(trx: Trx, account: number): Promise<void> {

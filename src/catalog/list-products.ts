@@ -8,24 +8,23 @@ import {
   readOrderedPage,
   rowsOfTable,
 } from '../contract/list-order.ts'
-import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { type OperationRequest, type Schemas, transaction } from '../contract/operation.ts'
 import { onPage } from '../contract/read-page.ts'
 import { columnEntries } from './column-value.ts'
 import { type Columns, findColumns, keyValues } from './columns.ts'
 import { findProducts } from './product-search.ts'
 
 /** One page of products, by id or in the requested order. */
-export const listProducts: Handler<'listProducts'> = ({ account, query, inAccount }) =>
-  inAccount(async (trx) => {
-    const columns = await findColumns(trx, account)
-    const ordered = orderedProducts(account, query, columns)
-    const page = sql<StoredProduct>`
-      select id, code, extensions, costs, coalesce(active, true) as active, attributes
-      from (select * from products where account_id = ${account} and id = ${onPage}) as page
-      left join product_attributes using (account_id, code)`
-    const { count, rows } = await readOrderedPage(trx, ordered, query, page)
-    return { count, results: rows.map((row) => productOf(row, columns)) }
-  })
+export const listProducts = transaction<'listProducts'>(async (trx, { account, query }) => {
+  const columns = await findColumns(trx, account)
+  const ordered = orderedProducts(account, query, columns)
+  const page = sql<StoredProduct>`
+    select id, code, extensions, costs, coalesce(active, true) as active, attributes
+    from (select * from products where account_id = ${account} and id = ${onPage}) as page
+    left join product_attributes using (account_id, code)`
+  const { count, rows } = await readOrderedPage(trx, ordered, query, page)
+  return { count, results: rows.map((row) => productOf(row, columns)) }
+})
 
 type Query = OperationRequest<'listProducts'>['query']
 

@@ -1,9 +1,10 @@
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { type Schemas, transaction } from '../contract/operation.ts'
 import { type Column, type Columns, findColumns } from './columns.ts'
 
 /** The account's columns with their letters; empty lists if none are declared. */
-export const readCatalogSchema: Handler<'readCatalogSchema'> = ({ account, inAccount }) =>
-  inAccount(async (trx) => schemaOf(await findColumns(trx, account)))
+export const readCatalogSchema = transaction<'readCatalogSchema'>(async (trx, { account }) =>
+  schemaOf(await findColumns(trx, account)),
+)
 
 /** Columns as the contract shows them. */
 export function schemaOf(columns: Columns): Schemas['CatalogSchema'] {

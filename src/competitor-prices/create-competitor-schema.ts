@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { lockAccount } from '../accounts/queries.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { matchColumns } from '../catalog/matching.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { type Schemas, transaction } from '../contract/operation.ts'
 import { Problem, type RequestError } from '../contract/problem.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
 import { hasRows } from '../database/planner.ts'
@@ -15,12 +15,8 @@ type Input = Schemas['CompetitorSchemaInput']
  * Sets the columns that identify competitor prices. Throws `schema-in-use` for a different schema once there are
  * prices.
  */
-export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
-  account,
-  body,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
+export const createCompetitorSchema = transaction<'createCompetitorSchema'>(
+  async (trx, { account, body }) => {
     // Serializes schema changes and keeps the columns from changing; product loads continue.
     await lockAccount(trx, account)
     const present = await lockCompetitorSchema(trx, account, 'for update')
@@ -35,7 +31,8 @@ export const createCompetitorSchema: Handler<'createCompetitorSchema'> = ({
     }
     await putSchema(trx, account, schema)
     return describeSchema(trx, account, schema)
-  })
+  },
+)
 
 function isSame({ columns, is_dated }: CompetitorSchema, input: Input): boolean {
   const names = JSON.stringify(columns.map(({ name }) => name))

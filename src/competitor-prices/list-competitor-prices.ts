@@ -9,19 +9,15 @@ import {
   readOrderedPage,
   rowsOfTable,
 } from '../contract/list-order.ts'
-import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { type OperationRequest, type Schemas, transaction } from '../contract/operation.ts'
 import { filtersOf, onPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../database/shown-timestamp.ts'
 import { findCompetitorSchema, type SchemaColumn } from './queries.ts'
 
 /** One page of competitor prices, by id or in the requested order. */
-export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
-  account,
-  query,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
+export const listCompetitorPrices = transaction<'listCompetitorPrices'>(
+  async (trx, { account, query }) => {
     const columns = (await findCompetitorSchema(trx, account))?.columns ?? []
     const rows = sql`(${filtered(trx, account, query, columns).select(keyColumns)})`
     const keys = orderKeys(query.order, orders)
@@ -33,7 +29,8 @@ export const listCompetitorPrices: Handler<'listCompetitorPrices'> = ({
       .select(selected)
     const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: found.map((entry) => entryOf(entry, columns)) }
-  })
+  },
+)
 
 /** Exports all competitor prices that pass the filters, in the order of `listCompetitorPrices`. */
 export const exportCompetitorPrices: Export<'listCompetitorPrices'> = async (

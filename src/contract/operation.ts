@@ -141,8 +141,27 @@ export class Stream {
   }
 }
 
+type Result<Id extends OperationId> =
+  | Success<Id>
+  | Answer<Success<Id> | JsonText | Stream>
+  | JsonText
+  | Stream
+
 /** Implements an operation of the contract: from input to result; failures are thrown as Problems. */
 export type Handler<Id extends OperationId> = (
   request: OperationRequest<Id>,
   context: Context,
-) => Promise<Success<Id> | Answer<Success<Id> | JsonText | Stream> | JsonText | Stream>
+) => Promise<Result<Id>>
+
+/** The work of an operation in a transaction. */
+export type Work<Id extends OperationId> = (
+  trx: Trx,
+  request: OperationRequest<Id>,
+  context: Context,
+) => Promise<Result<Id>>
+
+/** The handler of an operation whose work is one transaction that sees and changes only the account's rows. */
+export const transaction =
+  <Id extends OperationId>(work: Work<Id>): Handler<Id> =>
+  (request, context) =>
+    request.inAccount((trx) => work(trx, request, context))

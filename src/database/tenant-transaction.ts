@@ -11,47 +11,31 @@ const lockWaitMinMs = 250
 
 /**
  * Runs `work` in one transaction that sees and changes only the account's rows. Deadlocks, serialization failures,
- * transactions that did not start and outdated plans are retried: `work` must have no effect outside the transaction.
- * Throws CommitInDoubt if the connection breaks at the commit.
+ * transactions that did not start and outdated plans are retried: `work` must have no effect outside the transaction. The
+ * time since `since` (`performance.now()`) shortens the wait for locks. Throws CommitInDoubt if the connection breaks at
+ * the commit.
  */
 export function inAccount<T>(
   db: Database,
   account: number,
   work: (trx: Trx) => Promise<T>,
+  since?: number,
 ): Promise<T> {
-  return inAccountSince(performance.now(), db, account, work)
-}
-
-/** `inAccount` for a request that has waited since `since` (`performance.now()`), which shortens its wait for locks. */
-export async function inAccountSince<T>(
-  since: number,
-  db: Database,
-  account: number,
-  work: (trx: Trx) => Promise<T>,
-): Promise<T> {
-  let first: number | undefined = since
+  let first = since
   return retrying(() => {
     // A deadlock is found after a second: its victim gets the full wait for locks again.
-    const began = first ?? performance.now()
+    const began = first
     first = undefined
-    return onceSince(began, db, account, work)
+    return onceInAccount(db, account, work, began)
   })
 }
 
 /** `inAccount` without retries, for work that cannot be repeated, such as reading a file as it arrives. */
-export function onceInAccount<T>(
+export async function onceInAccount<T>(
   db: Database,
   account: number,
   work: (trx: Trx) => Promise<T>,
-): Promise<T> {
-  return onceSince(performance.now(), db, account, work)
-}
-
-async function onceSince<T>(
-  since: number,
-  db: Database,
-  account: number,
-  work: (trx: Trx) => Promise<T>,
+  since = performance.now(),
 ): Promise<T> {
   let isWorkDone = false
   const committed = db.transaction().execute(async (trx) => {

@@ -7,7 +7,7 @@ import { ClientStalled } from '../contract/send-pieces.ts'
 import { bodyCheck } from '../contract/validation.ts'
 import { selectInAccount } from '../database/account-select.ts'
 import type { Database } from '../database/pool.ts'
-import { inAccountSince, readInAccount } from '../database/tenant-transaction.ts'
+import { inAccount, readInAccount } from '../database/tenant-transaction.ts'
 import type { PlanQuery } from './authentication.ts'
 import type { OperationCall } from './handlers.ts'
 import { prefersJob } from './headers.ts'
@@ -77,7 +77,7 @@ function onSeats(
   return (work) =>
     run(async (db) => {
       since ??= performance.now()
-      const result = await inAccountSince(since, db, account, work)
+      const result = await inAccount(db, account, work, since)
       since = undefined
       return result
     })

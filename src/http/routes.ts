@@ -10,12 +10,8 @@ import { FeedBytes } from '../feeds/feed-bytes.ts'
 import { operationExport } from '../feeds/feeds.ts'
 import { runOperation } from './execute.ts'
 import { takeFile } from './file-routes.ts'
-import {
-  handlers,
-  type Implementation,
-  type OperationCall,
-  type OperationServices,
-} from './handlers.ts'
+import type { Implementation, OperationCall, OperationServices } from './handlers.ts'
+import * as implementations from './handlers.ts'
 import type { ServiceOperation } from './health.ts'
 import { rejectUndeclaredMethods } from './method-not-allowed.ts'
 import {
@@ -74,6 +70,9 @@ function contractOfRequests(served: Operation[]): object {
 
 /** Anyone may send a login, without a token. */
 const openBodyBytesMax = 64 * 1024
+
+/** The handlers of all operations but those about the service itself. A missing one is a type error. */
+const handlers: { [Id in Exclude<OperationId, ServiceOperation>]: Handler<Id> } = implementations
 
 /** The route of an operation: its last checks before the handler, and the handler. */
 function operationRoute(operation: Operation, services: OperationServices): Partial<RouteOptions> {

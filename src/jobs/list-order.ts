@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { type Handler, type OperationId, transaction, type Work } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 
@@ -40,6 +41,12 @@ export async function whenListIsFree<T>(work: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+/** The handler of an operation whose work, one transaction, is rerun while its list is busy. */
+export const onFreeList =
+  <Id extends OperationId>(work: Work<Id>): Handler<Id> =>
+  (...call) =>
+    whenListIsFree(() => transaction(work)(...call))
 
 /**
  * Returns the id of the list's oldest unfinished job, which is running or next. A null list stands for the account's

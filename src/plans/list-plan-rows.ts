@@ -3,21 +3,20 @@ import type { PlanRows } from '../../generated/database.d.ts'
 import { columnEntries } from '../catalog/column-value.ts'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import type { Export } from '../contract/export.ts'
-import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { type OperationRequest, type Schemas, transaction } from '../contract/operation.ts'
 import { readPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { findPlan, type StoredPlan } from './queries.ts'
 
 /** Returns a page of a plan's rows, in plan order or with the largest change first. Throws `not-found`. */
-export const listPlanRows: Handler<'listPlanRows'> = ({ account, params, query, inAccount }) =>
-  inAccount(async (trx) => {
-    const plan = await findPlan(trx, account, params.id)
-    const shown = await findShown(trx, plan)
-    const all = filtered(trx, plan, query)
-    const { count, rows } = await readPage(trx, { all, rows: numbered(all, query), query })
-    const show = rowWriter(shown)
-    return { count, results: rows.map((row) => show(row)) }
-  })
+export const listPlanRows = transaction<'listPlanRows'>(async (trx, { account, params, query }) => {
+  const plan = await findPlan(trx, account, params.id)
+  const shown = await findShown(trx, plan)
+  const all = filtered(trx, plan, query)
+  const { count, rows } = await readPage(trx, { all, rows: numbered(all, query), query })
+  const show = rowWriter(shown)
+  return { count, results: rows.map((row) => show(row)) }
+})
 
 /** Exports all rows of a plan that pass the filters, in the order of `listPlanRows`. */
 export const exportPlanRows: Export<'listPlanRows'> = async (trx, { account, params, query }) => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { changeSettingsVersion } from '../accounts/queries.ts'
 import { defaultMarginFormula, keepColumns } from '../catalog/columns.ts'
 import { uniqueRows } from '../contract/duplicates.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { type Schemas, transaction } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
@@ -11,13 +11,8 @@ import { rejectFaultySettings } from './list-settings.ts'
 type Input = Schemas['PriceListInput']
 
 /** Creates empty, unpublished price lists. Returns their ids and names in payload order. Throws `name-taken`. */
-export const createPriceLists: Handler<'createPriceLists'> = ({
-  account,
-  body,
-  errors,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
+export const createPriceLists = transaction<'createPriceLists'>(
+  async (trx, { account, body, errors }) => {
     const columns = await keepColumns(trx, account)
     await mapCooperatively(errors.sound(body), ({ row, position }) =>
       rejectFaultySettings(row, position, columns, errors),
@@ -26,7 +21,8 @@ export const createPriceLists: Handler<'createPriceLists'> = ({
     errors.reject()
     const inPayloadOrder = lists.sort((a, b) => a.position - b.position).map(({ row }) => row)
     return insertPriceLists(trx, account, inPayloadOrder, defaultMarginFormula(columns.costs))
-  })
+  },
+)
 
 async function insertPriceLists(
   trx: Trx,

@@ -1,22 +1,18 @@
-import type { Handler } from '../contract/operation.ts'
-import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
+import { onFreeList, rejectBusy } from '../jobs/list-order.ts'
 import { discardPlansOf } from '../plans/queries.ts'
 import { deleteRows } from './publication.ts'
 import { lockListForDeletion } from './queries.ts'
 
 /** Deletes a price list with its rows, prices and history, once no job works on it. */
-export const deletePriceList: Handler<'deletePriceList'> = ({ account, params, inAccount }) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      const list = await lockListForDeletion(trx, account, { id: params.id })
-      await rejectBusy(trx, account, list.id)
-      await deleteRows(trx, list)
-      await discardPlansOf(trx, account, list.id)
-      await trx
-        .deleteFrom('price_lists')
-        .where('account_id', '=', account)
-        .where('id', '=', list.id)
-        .execute()
-      return undefined
-    }),
-  )
+export const deletePriceList = onFreeList<'deletePriceList'>(async (trx, { account, params }) => {
+  const list = await lockListForDeletion(trx, account, { id: params.id })
+  await rejectBusy(trx, account, list.id)
+  await deleteRows(trx, list)
+  await discardPlansOf(trx, account, list.id)
+  await trx
+    .deleteFrom('price_lists')
+    .where('account_id', '=', account)
+    .where('id', '=', list.id)
+    .execute()
+  return undefined
+})

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { readOrderedPage } from '../contract/list-order.ts'
-import { Answer, type Handler } from '../contract/operation.ts'
+import { Answer, transaction } from '../contract/operation.ts'
 import { onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { mapCooperatively } from '../lib/cooperative.ts'
@@ -16,13 +16,8 @@ import { type ListedRow, type RowsQuery, rowKey, type ShownRows, shownRows } fro
  * One page of a list's rows. Published rows have prices, margins and dynamic attributes, past rows only prices, draft
  * rows none of these.
  */
-export const listPriceListRows: Handler<'listPriceListRows'> = ({
-  account,
-  params,
-  query,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
+export const listPriceListRows = transaction<'listPriceListRows'>(
+  async (trx, { account, params, query }) => {
     const list = await findPriceList(trx, account, { id: params.id })
     const shown = await shownRows(trx, list, query)
     const { columns } = shown
@@ -34,7 +29,8 @@ export const listPriceListRows: Handler<'listPriceListRows'> = ({
       ...show(row),
     }))
     return new Answer({ count, results }, revisionHeader(shown.revision))
-  })
+  },
+)
 
 /** Adds the position of each price, if requested. */
 async function addPositions(

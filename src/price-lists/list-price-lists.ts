@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
 import { orderKeys, readOrderedPage, rowsOfTable } from '../contract/list-order.ts'
-import type { Handler, OperationRequest } from '../contract/operation.ts'
+import { type OperationRequest, transaction } from '../contract/operation.ts'
 import { onPage } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { utcTimestamp } from '../lib/formats.ts'
@@ -9,21 +9,20 @@ import type { PriceList } from './queries.ts'
 import { priceListOf } from './read-price-list.ts'
 
 /** One page of price lists, by id. */
-export const listPriceLists: Handler<'listPriceLists'> = ({ account, query, inAccount }) =>
-  inAccount(async (trx) => {
-    const { include } = query
-    const rows = sql`(${wantedLists(trx, account, query).select('id')})`
-    const ordered = rowsOfTable('price_lists', account, { rows, keys: orderKeys(undefined, {}) })
-    const page = sql<PriceList>`select * from price_lists where account_id = ${account} and id = ${onPage}`
-    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
-    return {
-      count,
-      results: found.map((list) => ({
-        ...priceListOf(list),
-        ...(include && { row_count: list.row_count }),
-      })),
-    }
-  })
+export const listPriceLists = transaction<'listPriceLists'>(async (trx, { account, query }) => {
+  const { include } = query
+  const rows = sql`(${wantedLists(trx, account, query).select('id')})`
+  const ordered = rowsOfTable('price_lists', account, { rows, keys: orderKeys(undefined, {}) })
+  const page = sql<PriceList>`select * from price_lists where account_id = ${account} and id = ${onPage}`
+  const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
+  return {
+    count,
+    results: found.map((list) => ({
+      ...priceListOf(list),
+      ...(include && { row_count: list.row_count }),
+    })),
+  }
+})
 
 type Query = OperationRequest<'listPriceLists'>['query']
 

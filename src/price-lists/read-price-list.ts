@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto'
-import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Answer, type Schemas, transaction } from '../contract/operation.ts'
 import { withoutAbsent } from '../contract/read-page.ts'
 import { lastCalendarDay, stateOf } from './calendar.ts'
 import { findPriceList, type PriceList } from './queries.ts'
 
 /** Returns a price list, with the ETag of its settings. */
-export const readPriceList: Handler<'readPriceList'> = ({ account, params, inAccount }) =>
-  inAccount(async (trx) => {
-    const list = await findPriceList(trx, account, { id: params.id })
-    return new Answer(priceListOf(list), { etag: etagOf(list) })
-  })
+export const readPriceList = transaction<'readPriceList'>(async (trx, { account, params }) => {
+  const list = await findPriceList(trx, account, { id: params.id })
+  return new Answer(priceListOf(list), { etag: etagOf(list) })
+})
 
 /** A price list as the contract shows it. */
 export function priceListOf(list: PriceList): Schemas['PriceList'] {

@@ -4,11 +4,11 @@ import { changeSettingsVersion } from '../accounts/queries.ts'
 import { type Columns, defaultMarginFormula, keepColumns } from '../catalog/columns.ts'
 import { rejectOutdated } from '../contract/if-match.ts'
 import { mergePatch } from '../contract/merge-patch.ts'
-import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Answer, type Schemas } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
-import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
+import { onFreeList, rejectBusy } from '../jobs/list-order.ts'
 import { type CheckedSettings, rejectFaultySettings } from './list-settings.ts'
 import { lockPriceList, type PriceList, rejectUnmanaged } from './queries.ts'
 import { etagOf, priceListOf } from './read-price-list.ts'
@@ -17,28 +17,21 @@ import { etagOf, priceListOf } from './read-price-list.ts'
  * Merges a patch into a list's settings. Returns the list with its new ETag. A change of the filters waits for the
  * list's jobs: a sync reads them again for each chunk.
  */
-export const updatePriceList: Handler<'updatePriceList'> = ({
-  account,
-  params,
-  body,
-  ifMatch,
-  inAccount,
-}) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      const columns = await keepColumns(trx, account)
-      const present = await lockPriceList(trx, account, { id: params.id })
-      rejectUnmanaged(present)
-      rejectOutdated(ifMatch, etagOf(present))
-      const settings = merge(present, body, columns)
-      rejectFaulty(checkedOf(present, settings, body), columns)
-      rejectFewerDecimals(present, settings)
-      if (!isDeepStrictEqual(settings.product_filters, present.product_filters))
-        await rejectBusy(trx, account, present.id)
-      const list = (await writeSettings(trx, present, settings)) ?? present
-      return new Answer(priceListOf(list), { etag: etagOf(list) })
-    }),
-  )
+export const updatePriceList = onFreeList<'updatePriceList'>(
+  async (trx, { account, params, body, ifMatch }) => {
+    const columns = await keepColumns(trx, account)
+    const present = await lockPriceList(trx, account, { id: params.id })
+    rejectUnmanaged(present)
+    rejectOutdated(ifMatch, etagOf(present))
+    const settings = merge(present, body, columns)
+    rejectFaulty(checkedOf(present, settings, body), columns)
+    rejectFewerDecimals(present, settings)
+    if (!isDeepStrictEqual(settings.product_filters, present.product_filters))
+      await rejectBusy(trx, account, present.id)
+    const list = (await writeSettings(trx, present, settings)) ?? present
+    return new Answer(priceListOf(list), { etag: etagOf(list) })
+  },
+)
 
 const names = [
   'description',

@@ -2,13 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Columns, findColumns } from '../catalog/columns.ts'
 import { compileFilters, filterSql, type ProductFilters } from '../catalog/product-filters.ts'
 import { type KeyedRow, readRowKeys } from '../catalog/row-key.ts'
-import { Answer, backgroundThreshold, type Handler } from '../contract/operation.ts'
+import { Answer, backgroundThreshold } from '../contract/operation.ts'
 import type { RowErrors } from '../contract/row-errors.ts'
 import { readNumbers } from '../database/array-literal.ts'
 import { inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
+import { onFreeList, rejectBusy } from '../jobs/list-order.ts'
 import { addDraftRows } from '../price-lists/draft-rows.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import { publish } from '../price-lists/publish.ts'
@@ -20,33 +20,30 @@ import { planAddedProducts } from './plans/plan-moves.ts'
 export const fixedKeys = new Set(['code', 'extensions'])
 
 /** Adds products to a list, without prices, and publishes it. Returns the ids of the rows; above 100 products, the job. */
-export const addProducts: Handler<'addProducts'> = (request, { boss }) =>
-  whenListIsFree(() =>
-    request.inAccount(async (trx) => {
-      const { account, body, query, errors, origin } = request
-      const list = await lockPriceList(trx, account, readListName(body))
-      rejectUnmanaged(list)
-      const columns = await findColumns(trx, account)
-      const rows = await readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
-      const ids = await findAllowedProducts(trx, list, { columns, rows, errors })
-      errors.reject()
-      const productIds = `{${[...ids].join(',')}}`
-      if (query.plan === 'true') {
-        await rejectBusy(trx, account, list.id)
-        const plan = await planAddedProducts(trx, list, productIds, origin)
-        return answerPlanOrJob(trx, list, request, plan)
-      }
-      if (ids.size > backgroundThreshold) {
-        const job = { account, priceListId: list.id, kind: 'add-products' } as const
-        return enqueueJob(trx, boss, { ...job, total: ids.size, productIds, origin })
-      }
-      await rejectBusy(trx, account, list.id)
-      if (ids.size === 0) return new Answer([], revisionHeader(list.version))
-      const rowIds = await addDraftRows(trx, list, productIds)
-      const revision = await publish(trx, list, { kind: 'add_products', origin }, rowIds)
-      return new Answer(readNumbers(rowIds), revisionHeader(revision))
-    }),
-  )
+export const addProducts = onFreeList<'addProducts'>(async (trx, request, { boss }) => {
+  const { account, body, query, errors, origin } = request
+  const list = await lockPriceList(trx, account, readListName(body))
+  rejectUnmanaged(list)
+  const columns = await findColumns(trx, account)
+  const rows = await readRowKeys(body.payload, columns.extensions, fixedKeys, errors)
+  const ids = await findAllowedProducts(trx, list, { columns, rows, errors })
+  errors.reject()
+  const productIds = `{${[...ids].join(',')}}`
+  if (query.plan === 'true') {
+    await rejectBusy(trx, account, list.id)
+    const plan = await planAddedProducts(trx, list, productIds, origin)
+    return answerPlanOrJob(trx, list, request, plan)
+  }
+  if (ids.size > backgroundThreshold) {
+    const job = { account, priceListId: list.id, kind: 'add-products' } as const
+    return enqueueJob(trx, boss, { ...job, total: ids.size, productIds, origin })
+  }
+  await rejectBusy(trx, account, list.id)
+  if (ids.size === 0) return new Answer([], revisionHeader(list.version))
+  const rowIds = await addDraftRows(trx, list, productIds)
+  const revision = await publish(trx, list, { kind: 'add_products', origin }, rowIds)
+  return new Answer(readNumbers(rowIds), revisionHeader(revision))
+})
 
 /** Why a product cannot be added. */
 export type ProductFault = 'unknown_product' | 'inactive_product' | 'filtered_out'

@@ -1,5 +1,5 @@
 import { findColumns } from '../catalog/columns.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { type Schemas, transaction } from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { invalidRequest, pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import type { Trx } from '../database/pool.ts'
@@ -16,8 +16,8 @@ const keysAtOnce = 1000
 const allEntriesMax = 1_000_000
 
 /** Returns the prices of rows over time, the newest 1,000 entries per row. */
-export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, errors, inAccount }) =>
-  inAccount(async (trx) => {
+export const getPriceHistory = transaction<'getPriceHistory'>(
+  async (trx, { account, body, errors }) => {
     const list = await findNamedList(body, (by) => findPriceList(trx, account, by))
     rejectUnpublished(list)
     const columns = await findColumns(trx, account)
@@ -37,7 +37,8 @@ export const getPriceHistory: Handler<'getPriceHistory'> = ({ account, body, err
       texts.push(rows.map(ofRow).join(','))
     }
     return asText(texts, wanted.length)
-  })
+  },
+)
 
 /** A row as the text of an open JSON object, without an extension that is named like the history. */
 function keyText(row: WantedRow['row']): string {

@@ -3,14 +3,13 @@ import {
   Answer,
   backgroundThreshold,
   cellsAtOnceMax,
-  type Handler,
   type Origin,
   type Schemas,
 } from '../contract/operation.ts'
 import { onlyRow } from '../database/only-row.ts'
 import type { Trx } from '../database/pool.ts'
 import { enqueueJob } from '../jobs/enqueue.ts'
-import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
+import { onFreeList, rejectBusy } from '../jobs/list-order.ts'
 import {
   countSynced,
   findSmallDifference,
@@ -29,37 +28,33 @@ import { planSync } from './plans/plan-moves.ts'
  * Makes a list match the catalog and its filters, and publishes it. Returns the ids of the rows; above 100 products,
  * the job.
  */
-export const syncWithCatalog: Handler<'syncWithCatalog'> = (
-  { account, body, query, origin, prefersJob, inAccount },
-  { boss },
-) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      const list = await lockPriceList(trx, account, { name: body.price_list_name })
-      rejectUnmanaged(list)
-      const columns = await findColumns(trx, account)
-      if (query.plan === 'true') {
-        const total = await countSynced(trx, list, columns, cellsAtOnceMax + 1)
-        if (prefersJob || total > cellsAtOnceMax)
-          return enqueuePlan(trx, boss, list, {
-            call: { operation: 'sync' },
-            total,
-            origin,
-            prefersJob,
-          })
-        await rejectBusy(trx, account, list.id)
-        return planSync(trx, list, columns, origin)
-      }
-      const difference = await findSmallDifference(trx, list, columns)
-      const { handled: total } = difference
-      if (total > backgroundThreshold) {
-        const job = { account, priceListId: list.id, kind: 'sync-with-catalog', total } as const
-        return enqueueJob(trx, boss, { ...job, origin })
-      }
+export const syncWithCatalog = onFreeList<'syncWithCatalog'>(
+  async (trx, { account, body, query, origin, prefersJob }, { boss }) => {
+    const list = await lockPriceList(trx, account, { name: body.price_list_name })
+    rejectUnmanaged(list)
+    const columns = await findColumns(trx, account)
+    if (query.plan === 'true') {
+      const total = await countSynced(trx, list, columns, cellsAtOnceMax + 1)
+      if (prefersJob || total > cellsAtOnceMax)
+        return enqueuePlan(trx, boss, list, {
+          call: { operation: 'sync' },
+          total,
+          origin,
+          prefersJob,
+        })
       await rejectBusy(trx, account, list.id)
-      return syncAtOnce(trx, list, difference, origin)
-    }),
-  )
+      return planSync(trx, list, columns, origin)
+    }
+    const difference = await findSmallDifference(trx, list, columns)
+    const { handled: total } = difference
+    if (total > backgroundThreshold) {
+      const job = { account, priceListId: list.id, kind: 'sync-with-catalog', total } as const
+      return enqueueJob(trx, boss, { ...job, origin })
+    }
+    await rejectBusy(trx, account, list.id)
+    return syncAtOnce(trx, list, difference, origin)
+  },
+)
 
 async function syncAtOnce(
   trx: Trx,

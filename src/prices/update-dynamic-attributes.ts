@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import { findColumns } from '../catalog/columns.ts'
 import { type KeyedRow, readRowKeys, rowKey } from '../catalog/row-key.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
-import { Answer, type Handler, type Schemas } from '../contract/operation.ts'
+import { Answer, type Schemas } from '../contract/operation.ts'
 import { pointerSegment, type RowErrors } from '../contract/row-errors.ts'
 import { columnsOf, type InputColumn, inputRows } from '../database/input-rows.ts'
 import type { Trx } from '../database/pool.ts'
-import { rejectBusy, whenListIsFree } from '../jobs/list-order.ts'
+import { onFreeList, rejectBusy } from '../jobs/list-order.ts'
 import { mapCooperatively, sortCooperatively } from '../lib/cooperative.ts'
 import { revisionHeader } from '../price-lists/history/record-revision.ts'
 import {
@@ -23,36 +23,30 @@ import { findPublishedRows, type RowIds, rejectMissing } from './write/set-price
  * Sets and removes dynamic attributes of published rows by name. Returns the ids of the rows in payload order, each
  * once. They are no part of a revision.
  */
-export const updateDynamicAttributes: Handler<'updateDynamicAttributes'> = ({
-  account,
-  body,
-  errors,
-  inAccount,
-}) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      const list = await findNamedList(body, (by) => lockPriceList(trx, account, by))
-      rejectUnmanaged(list)
-      await rejectBusy(trx, account, list.id)
-      rejectUnpublished(list)
-      const { extensions } = await findColumns(trx, account)
-      await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
-        rejectFaultyAttribute(row, position, errors),
-      )
-      const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
-      const attributes = await uniqueRows(keyed.map(attributeOf), errors, attributeKey)
-      const rows = attributes.map(({ row }) => row)
-      const rowIds = await findPublishedRows(trx, list, rows)
-      rejectMissing(keyed, rows, rowIds, errors)
-      const found = await ofFoundRows(attributes, rowIds)
-      const joined = await joinRows(trx, list, found)
-      if (found.length > 0) await rejectTooManyNames(trx, joined, errors)
-      errors.reject()
-      if (found.length > 0) await mergeAttributes(trx, list, joined)
-      const ids = [...new Set(found.map(({ rowId }) => rowId))]
-      return new Answer(ids, revisionHeader(list.version))
-    }),
-  )
+export const updateDynamicAttributes = onFreeList<'updateDynamicAttributes'>(
+  async (trx, { account, body, errors }) => {
+    const list = await findNamedList(body, (by) => lockPriceList(trx, account, by))
+    rejectUnmanaged(list)
+    await rejectBusy(trx, account, list.id)
+    rejectUnpublished(list)
+    const { extensions } = await findColumns(trx, account)
+    await mapCooperatively(errors.sound(body.payload), ({ row, position }) =>
+      rejectFaultyAttribute(row, position, errors),
+    )
+    const keyed = await readRowKeys(body.payload, extensions, fixedKeys, errors)
+    const attributes = await uniqueRows(keyed.map(attributeOf), errors, attributeKey)
+    const rows = attributes.map(({ row }) => row)
+    const rowIds = await findPublishedRows(trx, list, rows)
+    rejectMissing(keyed, rows, rowIds, errors)
+    const found = await ofFoundRows(attributes, rowIds)
+    const joined = await joinRows(trx, list, found)
+    if (found.length > 0) await rejectTooManyNames(trx, joined, errors)
+    errors.reject()
+    if (found.length > 0) await mergeAttributes(trx, list, joined)
+    const ids = [...new Set(found.map(({ rowId }) => rowId))]
+    return new Answer(ids, revisionHeader(list.version))
+  },
+)
 
 interface OfRow extends Positioned<Attribute> {
   rowId: number

@@ -2,7 +2,12 @@ import { sql } from 'kysely'
 import { containsText } from '../contract/contains-text.ts'
 import type { Export } from '../contract/export.ts'
 import { columnKeys, orderBy, orderKeys, readOrderedPage } from '../contract/list-order.ts'
-import type { Context, Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import {
+  type Context,
+  type OperationRequest,
+  type Schemas,
+  transaction,
+} from '../contract/operation.ts'
 import { Problem } from '../contract/problem.ts'
 import { onPage, withoutAbsent } from '../contract/read-page.ts'
 import { invalidRequest } from '../contract/row-errors.ts'
@@ -12,8 +17,8 @@ import { utcTimestamp } from '../lib/formats.ts'
 import { isValidOn, promotionsAsOf, termNames } from './queries.ts'
 
 /** Returns a page of promotions, by id or in the requested order. */
-export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAccount }, context) =>
-  inAccount(async (trx) => {
+export const listPromotions = transaction<'listPromotions'>(
+  async (trx, { account, query }, context) => {
     await rejectUnknown(trx, account, query, context)
     const present = promotionsOf(trx, account, query)
     const ordered = {
@@ -24,7 +29,8 @@ export const listPromotions: Handler<'listPromotions'> = ({ account, query, inAc
     const page = present.where('id', '=', onPage).select(fields)
     const { count, rows } = await readOrderedPage(trx, ordered, query, page)
     return { count, results: rows.map(withoutAbsent) as Schemas['Promotion'][] }
-  })
+  },
+)
 
 /** Exports all promotions that match the filters, in the order of the list. */
 export const exportPromotions: Export<'listPromotions'> = async (

@@ -4,7 +4,7 @@ import { findColumns, keepColumns } from '../catalog/columns.ts'
 import { type ProductFilters, rejectFaultyFilters } from '../catalog/product-filters.ts'
 import { type Positioned, uniqueRows } from '../contract/duplicates.ts'
 import type { Feed, FeedId } from '../contract/feed.ts'
-import type { Handler, Schemas } from '../contract/operation.ts'
+import { type Schemas, transaction } from '../contract/operation.ts'
 import { type RowErrors, sentences } from '../contract/row-errors.ts'
 import { type StagedFaults, stagedFaults, stagedFaultsMax } from '../contract/staged-faults.ts'
 import { arrayLiteral } from '../database/array-literal.ts'
@@ -32,15 +32,8 @@ import {
 type Input = Schemas['PromotionInput']
 
 /** Creates promotions or replaces them entirely, by name. Returns the ids of both in payload order. */
-export const upsertPromotions: Handler<'upsertPromotions'> = ({
-  account,
-  body,
-  query,
-  errors,
-  origin,
-  inAccount,
-}) =>
-  inAccount(async (trx) => {
+export const upsertPromotions = transaction<'upsertPromotions'>(
+  async (trx, { account, body, query, errors, origin }) => {
     const columns = await keepColumns(trx, account)
     const sound = errors.sound(body)
     const listNames = new Set(sound.flatMap(({ row }) => row.price_lists ?? []))
@@ -65,7 +58,8 @@ export const upsertPromotions: Handler<'upsertPromotions'> = ({
       created: inPayloadOrder.filter(({ created }) => created).map(({ id }) => id),
       updated: inPayloadOrder.filter(({ created }) => !created).map(({ id }) => id),
     }
-  })
+  },
+)
 
 /** Upserts promotions from a file, or plans it. Also counts the unchanged ones. */
 export const feedPromotions: Feed<'upsertPromotions'> = async (trx, { account, query, origin }) => {

@@ -9,24 +9,23 @@ import {
   readOrderedPage,
   rowsOfTable,
 } from '../contract/list-order.ts'
-import type { Handler, OperationRequest, Schemas } from '../contract/operation.ts'
+import { type OperationRequest, type Schemas, transaction } from '../contract/operation.ts'
 import { filtersOf, onPage, withoutAbsent } from '../contract/read-page.ts'
 import type { Trx } from '../database/pool.ts'
 import { shownTimestamp } from '../database/shown-timestamp.ts'
 
 /** One page of sales, by id or in the requested order. */
-export const listSales: Handler<'listSales'> = ({ account, query, inAccount }) =>
-  inAccount(async (trx) => {
-    const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
-    const ordered = rowsOfTable('sales', account, { rows, keys: saleKeys(query) })
-    const page = trx
-      .selectFrom('sales')
-      .where('account_id', '=', account)
-      .where('id', '=', onPage)
-      .select(selected)
-    const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
-    return { count, results: found.map(saleOf) }
-  })
+export const listSales = transaction<'listSales'>(async (trx, { account, query }) => {
+  const rows = sql`(${filtered(trx, account, query).select(keyColumns)})`
+  const ordered = rowsOfTable('sales', account, { rows, keys: saleKeys(query) })
+  const page = trx
+    .selectFrom('sales')
+    .where('account_id', '=', account)
+    .where('id', '=', onPage)
+    .select(selected)
+  const { count, rows: found } = await readOrderedPage(trx, ordered, query, page)
+  return { count, results: found.map(saleOf) }
+})
 
 /** Exports all sales that pass the filters, in the order of `listSales`. */
 export const exportSales: Export<'listSales'> = async (trx, { account, query }) => ({

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { Answer, type Handler, type Schemas } from '../../contract/operation.ts'
+import { Answer, type Schemas, transaction } from '../../contract/operation.ts'
 import { Problem, unauthorized } from '../../contract/problem.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import { AccountMissing } from '../../database/errors.ts'
@@ -18,11 +18,8 @@ const years = { usual: 1, most: 5 }
  * Creates an API key, which only this response contains. It allows no more than the token that creates it and, if that
  * is an API key, lasts no longer.
  */
-export const createApiKey: Handler<'createApiKey'> = (
-  { account, body, scopes, origin, inAccount },
-  { jwtSecret },
-) =>
-  inAccount(async (trx) => {
+export const createApiKey = transaction<'createApiKey'>(
+  async (trx, { account, body, scopes, origin }, { jwtSecret }) => {
     const expires_at = readEnd(body, await findMakersEnd(trx, account, origin.actor))
     rejectMissingScopes(body.scopes, scopes)
     await rejectTaken(trx, account, body.name)
@@ -33,7 +30,8 @@ export const createApiKey: Handler<'createApiKey'> = (
       expires_at: key.expires_at.toISOString(),
     }
     return new Answer<Schemas['ApiKeyCreated']>({ ...key, ...dates }, {}, secrets)
-  })
+  },
+)
 
 /**
  * When the API key that creates this one expires; undefined for a user. Throws `unauthorized` if it has just been

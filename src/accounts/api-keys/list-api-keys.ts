@@ -1,20 +1,19 @@
-import type { Handler, Schemas } from '../../contract/operation.ts'
+import { type Schemas, transaction } from '../../contract/operation.ts'
 import { readPage } from '../../contract/read-page.ts'
 
 /** One page of the account's API keys, by id. */
-export const listApiKeys: Handler<'listApiKeys'> = ({ account, query, inAccount }) =>
-  inAccount(async (trx) => {
-    const all = trx.selectFrom('api_keys').where('account_id', '=', account)
-    const { count, rows } = await readPage(trx, { all, rows: all.select(columns), query })
-    const results = rows.map((key) => ({
-      ...key,
-      scopes: key.scopes as Schemas['Scope'][],
-      created_at: key.created_at.toISOString(),
-      expires_at: key.expires_at.toISOString(),
-      revoked_at: key.revoked_at?.toISOString() ?? null,
-    }))
-    return { count, results }
-  })
+export const listApiKeys = transaction<'listApiKeys'>(async (trx, { account, query }) => {
+  const all = trx.selectFrom('api_keys').where('account_id', '=', account)
+  const { count, rows } = await readPage(trx, { all, rows: all.select(columns), query })
+  const results = rows.map((key) => ({
+    ...key,
+    scopes: key.scopes as Schemas['Scope'][],
+    created_at: key.created_at.toISOString(),
+    expires_at: key.expires_at.toISOString(),
+    revoked_at: key.revoked_at?.toISOString() ?? null,
+  }))
+  return { count, results }
+})
 
 const columns = [
   'id',

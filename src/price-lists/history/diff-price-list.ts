@@ -4,9 +4,9 @@ import { type Columns, findColumns, keyOrder } from '../../catalog/columns.ts'
 import type { Export } from '../../contract/export.ts'
 import {
   Answer,
-  type Handler,
   type OperationRequest,
   type Schemas,
+  transaction,
 } from '../../contract/operation.ts'
 import { Problem } from '../../contract/problem.ts'
 import { readPage } from '../../contract/read-page.ts'
@@ -21,15 +21,16 @@ import { findMoment } from './moments.ts'
 import { revisionHeader } from './record-revision.ts'
 
 /** One page of the cells that differ between two moments of a list, by code and extensions. Throws `too-costly`. */
-export const diffPriceList: Handler<'diffPriceList'> = ({ account, params, query, inAccount }) =>
-  inAccount(async (trx) => {
+export const diffPriceList = transaction<'diffPriceList'>(
+  async (trx, { account, params, query }) => {
     const { list, columns, revisions } = await openDiff(trx, { account, params, query })
     await rejectCostly(trx, list, revisions)
     const all = await selectDiff(trx, list, columns, revisions, query.order)
     const { count, rows } = await readPage<DiffCell>(trx, { all, query })
     const results = await mapCooperatively(rows, shownCell(list, columns))
     return new Answer({ count, results }, revisionHeader(revisions.until))
-  })
+  },
+)
 
 /** Exports all cells that differ, in the order of `diffPriceList`. */
 export const exportDiff: Export<'diffPriceList'> = async (trx, request) => {

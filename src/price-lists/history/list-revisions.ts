@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Export } from '../../contract/export.ts'
-import { Answer, type Handler, type OperationRequest } from '../../contract/operation.ts'
+import { Answer, type OperationRequest, transaction } from '../../contract/operation.ts'
 import { readPage } from '../../contract/read-page.ts'
 import type { Trx } from '../../database/pool.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
@@ -9,15 +9,16 @@ import { revisionColumns, revisionOf, type StoredRevision, selectRevisions } fro
 import { revisionHeader } from './record-revision.ts'
 
 /** One page of a list's revisions, newest first. */
-export const listRevisions: Handler<'listRevisions'> = ({ account, params, query, inAccount }) =>
-  inAccount(async (trx) => {
+export const listRevisions = transaction<'listRevisions'>(
+  async (trx, { account, params, query }) => {
     const list = await findPriceList(trx, account, { id: params.id })
     const all = filtered(trx, list, query)
     const revisions = all.select(revisionColumns)
     const { count, rows } = await readPage(trx, { all, rows: revisions, query, order: 'desc' })
     const results = rows.map(revisionOf)
     return new Answer({ count, results }, revisionHeader(list.version))
-  })
+  },
+)
 
 const fileColumns = (
   'revision at kind actor_type actor_id actor_name request_id job_id plan_id note override ' +

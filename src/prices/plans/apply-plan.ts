@@ -3,14 +3,13 @@ import {
   Answer,
   backgroundThreshold,
   cellsAtOnceMax,
-  type Handler,
   type Origin,
   type Schemas,
 } from '../../contract/operation.ts'
 import { invalidRequest } from '../../contract/row-errors.ts'
 import { useLargeMemory } from '../../database/planner.ts'
 import type { Trx } from '../../database/pool.ts'
-import { rejectBusy, whenListIsFree } from '../../jobs/list-order.ts'
+import { onFreeList, rejectBusy } from '../../jobs/list-order.ts'
 import { utcTimestamp } from '../../lib/formats.ts'
 import { findPlan, lockPlan, rejectEnded, type StoredPlan } from '../../plans/queries.ts'
 import { enqueueApplication, schedulePlan } from '../../plans/schedule.ts'
@@ -36,24 +35,20 @@ const daysAheadMax = 400
  * Applies a plan now or at a given time. Returns what the planned call would have returned, the scheduled plan, or the
  * job.
  */
-export const applyPlan: Handler<'applyPlan'> = (
-  { account, params, body, origin, inAccount },
-  { boss },
-) =>
-  whenListIsFree(() =>
-    inAccount(async (trx) => {
-      rejectFaultyMoment(body.at)
-      const plan = await lockPlanWithList(trx, account, params.id)
-      rejectEnded(plan, ['open'])
-      const call = { skip: body.skip, origin }
-      if (body.at !== undefined)
-        return schedulePlan(trx, boss, plan, { ...call, at: utcTimestamp(body.at) })
-      if (plan.price_list_id !== null) await rejectBusy(trx, account, plan.price_list_id)
-      if (isLarge(plan)) return enqueueApplication(trx, boss, plan, call)
-      const { answer } = await apply(trx, plan, call)
-      return answer
-    }),
-  )
+export const applyPlan = onFreeList<'applyPlan'>(
+  async (trx, { account, params, body, origin }, { boss }) => {
+    rejectFaultyMoment(body.at)
+    const plan = await lockPlanWithList(trx, account, params.id)
+    rejectEnded(plan, ['open'])
+    const call = { skip: body.skip, origin }
+    if (body.at !== undefined)
+      return schedulePlan(trx, boss, plan, { ...call, at: utcTimestamp(body.at) })
+    if (plan.price_list_id !== null) await rejectBusy(trx, account, plan.price_list_id)
+    if (isLarge(plan)) return enqueueApplication(trx, boss, plan, call)
+    const { answer } = await apply(trx, plan, call)
+    return answer
+  },
+)
 
 /** Locks a plan after its list, the order that all writers use. */
 export async function lockPlanWithList(trx: Trx, account: number, id: number): Promise<StoredPlan> {
