@@ -120,11 +120,15 @@ async function applyToList(
   const { priced, added, removed, skipped, reverts, result } = applied
   const { note } = plan.origin as unknown as Origin
   const { observed_at } = plan.call as { observed_at?: string }
-  const revision = await recordRevision(trx, list, {
-    ...{ kind, job, plan: plan.id, priced, added, removed, observed_at },
-    origin: { ...(note !== undefined && { note }), ...origin },
-    ...(reverts && { reverts }),
-  })
+  // As the planned call, a plan of no products publishes nothing.
+  const isEmpty = Array.isArray(result) && result.length === 0
+  const revision = isEmpty
+    ? list.version
+    : await recordRevision(trx, list, {
+        ...{ kind, job, plan: plan.id, priced, added, removed, observed_at },
+        origin: { ...(note !== undefined && { note }), ...origin },
+        ...(reverts && { reverts }),
+      })
   await noteApplied(trx, plan, { revision: revision === list.version ? null : revision, skipped })
   const done = result ?? { revision, priced, added, removed, skipped }
   const headers = { ...revisionHeader(revision), 'skipped-rows': String(skipped) }

@@ -186,6 +186,19 @@ t.test('products, a sync and a revert are planned and applied', async (t) => {
   t.strictSame(await pricesNow(), { A: 10, B: 20 })
 })
 
+t.test('a plan without products publishes nothing, as the call itself', async (t) => {
+  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
+  const { id } = await aList(shop, { name: 'L' })
+  const add = '/api/v1/prices/bulk_add_products/'
+  const body = { price_list_name: 'L', payload: [] }
+  const unpublished = { status: 201, body: { length: 0 }, headers: { 'price-list-revision': '0' } }
+  t.match(await shop.post(add, body), unpublished)
+  const { body: plan } = await shop.post(`${add}?plan=true`, body)
+  t.match(await shop.post(`/api/v1/plans/${plan.id}/apply/`, {}), unpublished)
+  t.match((await shop.get(`/api/v1/price_list/${id}/`)).body, { is_published: false })
+  t.match((await shop.get(`/api/v1/plans/${plan.id}/`)).body, { status: 'applied' })
+})
+
 t.test('a price that a revert takes away falls, to none', async (t) => {
   const { shop, list } = await aPricedList(t)
   const path = `/api/v1/price_list/${list.id}/revert/?plan=true`
