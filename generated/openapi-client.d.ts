@@ -593,7 +593,7 @@ export interface paths {
          *     sale and the list have them.
          *
          *     Above 100,000 cells, and with `Prefer: respond-async`, the response is 202 with a background job; its `result`
-         *     names the plan.
+         *     names the plan. Dozens of divisions in one formula can take over 30 seconds: 400 `too-costly`; a job has more time.
          */
         post: operations["reprice"];
         delete?: never;

@@ -24,12 +24,16 @@ export async function collectRowErrors(
   const rowErrors = new RowErrors(base ?? '', listed, first)
   const outside: RequestError[] = []
   let outsideCount = 0
+  let last: RequestError | undefined
   await findFaults(body, (faults) => {
     for (const fault of faults) {
       // The fault of the key's name is reported separately as well.
       if (fault.keyword === 'propertyNames') continue
       const error = bodyError(fault)
       const { pointer, code, message } = error
+      // A type that stands beside a `$ref` to a schema of that type is found twice.
+      if (last?.pointer === pointer && last.message === message) continue
+      last = error
       const place = base === undefined ? undefined : rowOf(pointer, base)
       if (!place && outsideCount++ < listed) outside.push(error)
       if (!place) continue

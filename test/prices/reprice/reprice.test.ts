@@ -268,6 +268,7 @@ t.test('a faulty call names all of its faults', async (t) => {
   await refuse({ formula: undefined }, [['/formula', 'required']])
   await refuse({ formula: `= 1${' '.repeat(998)}` }, [['/formula', 'length']])
   await refuse({ price_dimensions: [] }, [['/price_dimensions', 'length']])
+  await refuse({ price_dimensions: [1] }, [['/price_dimensions/0', 'type']])
   await refuse({ decimals: 7 }, [['/decimals', 'range']])
   await refuse({ decimals: 1, formula: '= ENDING(1, 0.99)' }, [['/formula', 'formula']])
   await refuse({ competition: { names: [] } }, [['/competition/names', 'length']])
