@@ -1,8 +1,9 @@
 import t from 'tap'
-import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { astral } from '../helpers/hostile.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const row = { code: 'A', country: 'UK' }
@@ -117,12 +118,12 @@ function each(count: number, field: string, code: string): [string, string][] {
 
 t.test('a payload that breaks a rule is refused whole, and every bad row is named', async (t) => {
   const present = { code: 'A', country: 'US', color: 'red', purchase: 1 }
-  const account = await aCatalog(t, service, smallSchema, [present])
+  const account = await aShopOf(t, service, smallSchema, [present])
   await expectRefused(t, account, productsPath, () => account.get(catalogPath), cases)
 })
 
 t.test('the message of rows that differ names both', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const payload = [row, { ...row, code: 'B' }, { ...row, purchase: 1 }]
   const { body } = await account.post(productsPath, payload)
   t.match(body.errors[0].message, /rows 0 and 2/)
@@ -135,7 +136,7 @@ t.test('the message of rows that differ names both', async (t) => {
 })
 
 t.test('of more than 1,000 errors the first 1,000 are listed and all are counted', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const rows = Array.from({ length: 1500 }, (_, index) => (index === 3 ? row : { code: 'A' }))
   const { status, body } = await account.post(productsPath, rows)
   t.equal(status, 400)
@@ -143,7 +144,7 @@ t.test('of more than 1,000 errors the first 1,000 are listed and all are counted
 })
 
 t.test('what cannot be stored is a malformed body', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   for (const body of [
     '[{"code":"A","country":"UK","__proto__":"x"}]',
     '[{"code":"A","country":"U\\u0000K"}]',

@@ -1,8 +1,9 @@
 import t from 'tap'
-import { aCatalog, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { astral } from '../helpers/hostile.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const readPath = '/api/v1/product_catalog/schema/'
@@ -89,7 +90,7 @@ const reserved =
   'agreement competition expected_price explain lowest_price priced sales'
 
 t.test('a schema that breaks a rule is refused with the place of each fault', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   await expectRefused(t, account, schemaPath, () => account.get(readPath), cases)
 })
 

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { aCatalog, catalogPath, productsPath, typedColumns } from '../helpers/catalog.ts'
+import { catalogPath, productsPath, typedColumns } from '../helpers/catalog.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 
@@ -49,7 +50,7 @@ const faults: Record<string, [unknown, string][]> = {
 
 t.test('a whole number that is too large is told how large one may be', async (t) => {
   const extensions = [{ name: 'size', type: 'integer' }]
-  const account = await aCatalog(t, service, { extensions })
+  const account = await aShopOf(t, service, { extensions })
   const { body } = await account.post(productsPath, [{ code: 'A', size: 2 ** 53 }])
   t.equal(
     body.errors[0].message,
@@ -58,7 +59,7 @@ t.test('a whole number that is too large is told how large one may be', async (t
 })
 
 t.test('a value must be of its column, for attributes and extensions alike', async (t) => {
-  const account = await aCatalog(t, service, {
+  const account = await aShopOf(t, service, {
     attributes: typedColumns('a'),
     extensions: typedColumns('e'),
   })
@@ -89,7 +90,7 @@ t.test('a column with allowed values takes no other', async (t) => {
     { name: 'day', type: 'date', values: ['2026-01-01'] },
   ]
   const good = { code: 'A', string: 'red', number: 1.5, day: '2026-01-01' }
-  const account = await aCatalog(t, service, { extensions: allowed }, [
+  const account = await aShopOf(t, service, { extensions: allowed }, [
     good,
     { ...good, number: 2.0 },
   ])
@@ -104,7 +105,7 @@ t.test('a column with allowed values takes no other', async (t) => {
 t.test('the fault of a value names the first 20 that are allowed', async (t) => {
   const values = Array.from({ length: 10_000 }, (_, index) => index * 1.5)
   const extensions = [{ name: 'size', type: 'number', values }]
-  const account = await aCatalog(t, service, { extensions }, [
+  const account = await aShopOf(t, service, { extensions }, [
     { code: 'A', size: 0 },
     { code: 'A', size: 14_998.5 },
   ])
@@ -118,7 +119,7 @@ t.test('a hostile column name is named with its pointer escaped', async (t) => {
   const names = ['a/b', 'a~b', '~1', 'constructor', '😀"', '']
     .filter((name) => name !== '')
     .map((name) => ({ name, type: 'integer' }))
-  const account = await aCatalog(t, service, { attributes: names })
+  const account = await aShopOf(t, service, { attributes: names })
   await expectRefused(t, account, productsPath, () => account.get(catalogPath), [
     ['a slash', [{ code: 'A', 'a/b': 'x' }], ['/0/a~1b', 'type']],
     ['a tilde', [{ code: 'A', 'a~b': 'x' }], ['/0/a~0b', 'type']],
@@ -130,7 +131,7 @@ t.test('a hostile column name is named with its pointer escaped', async (t) => {
 
 t.test('a key too long for an index is a row error', async (t) => {
   const extensions = ['e1', 'e2', 'e3'].map((name) => ({ name, type: 'string' }))
-  const account = await aCatalog(t, service, { extensions })
+  const account = await aShopOf(t, service, { extensions })
   const text = (seed: number, length: number) =>
     String.fromCodePoint(...Array.from({ length }, (_, i) => 0x20000 + ((i * 7919 * seed) % 42000)))
   const long = { code: text(1, 255), e1: text(2, 255), e2: text(3, 255), e3: 'x' }
@@ -162,7 +163,7 @@ t.test('extensions that need escapes in a key are told apart and found again', a
   ]
   const rows = texts.map((e1) => ({ code: 'A', e1 }))
   const extensions = [{ name: 'e1', type: 'string' }]
-  const account = await aCatalog(t, service, { extensions }, rows)
+  const account = await aShopOf(t, service, { extensions }, rows)
   const again = await account.post(productsPath, rows)
   t.equal(again.body.updated.length, texts.length)
   t.equal(new Set(again.body.updated).size, texts.length)

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { emptyDatabase } from '../helpers/database.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { startServiceOn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { aList } from '../helpers/shop.ts'
+import { aList, aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const readPath = '/api/v1/product_catalog/schema/'
@@ -85,7 +85,7 @@ t.test('a catalog of codes alone has an empty schema', async (t) => {
 })
 
 t.test('the same schema again changes nothing, also when there are products', async (t) => {
-  const account = await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const account = await aShopOf(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
   const before = (await account.get(readPath)).body
   const { status, body } = await account.post(schemaPath, smallSchema)
   t.equal(status, 201)
@@ -95,7 +95,7 @@ t.test('the same schema again changes nothing, also when there are products', as
 t.test(
   'appended columns get the letters after the last one, present ones keep theirs',
   async (t) => {
-    const account = await aCatalog(t, service, smallSchema)
+    const account = await aShopOf(t, service, smallSchema)
     const { status, body } = await account.post(schemaPath, {
       attributes: [...smallSchema.attributes, string('brand')],
       extensions: [...smallSchema.extensions, string('channel')],
@@ -110,14 +110,14 @@ t.test(
 )
 
 t.test('the schema is replaced while there are no products and no price lists', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const { status, body } = await account.post(schemaPath, { costs: [{ name: 'freight' }] })
   t.equal(status, 201)
   t.strictSame(body, { attributes: [], extensions: [], costs: [{ name: 'freight', letter: 'B' }] })
 })
 
 t.test('attributes and costs appended to products are absent until they are loaded', async (t) => {
-  const account = await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const account = await aShopOf(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
   const { status } = await account.post(schemaPath, {
     ...smallSchema,
     attributes: [...smallSchema.attributes, string('brand')],
@@ -145,7 +145,7 @@ const changes: [string, object][] = [
 ]
 
 t.test('once products exist, changing or leaving out a column is 409 schema-in-use', async (t) => {
-  const account = await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const account = await aShopOf(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
   const before = (await account.get(readPath)).body
   const append = { ...smallSchema, extensions: [...extensions, string('channel')] }
   for (const [rule, schema] of [...changes, ['an extension appended', append] as const]) {
@@ -156,7 +156,7 @@ t.test('once products exist, changing or leaving out a column is 409 schema-in-u
 })
 
 t.test('a declaration waits for a load that relies on the columns', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const client = new pg.Client({ connectionString: service.url })
   await client.connect()
   await client.query('begin')
@@ -172,7 +172,7 @@ t.test('a declaration waits for a load that relies on the columns', async (t) =>
 })
 
 t.test('price lists hold the letters and columns that they name; appending goes on', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   await aList(account, {
     margin_formula: '= Price - D',
     product_filters: { color: ['red'], country: ['UK'] },

@@ -1,15 +1,16 @@
 import t from 'tap'
-import { aCatalog, catalogPath, productsPath, smallSchema } from '../helpers/catalog.ts'
+import { catalogPath, productsPath, smallSchema } from '../helpers/catalog.ts'
 import { hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 
 t.test('shows columns beside code and leaves out what is absent', async (t) => {
   const full = { code: 'A', country: 'UK', color: 'red', purchase: 1.25, active: false }
   const bare = { code: 'B', country: 'UK' }
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const { created } = (await account.post(productsPath, [full, bare])).body
   const { status, body } = await account.get(catalogPath)
   t.equal(status, 200)
@@ -29,7 +30,7 @@ t.test('an empty catalog has no results', async (t) => {
 
 t.test('pages in the order of ids', async (t) => {
   const rows = Array.from({ length: 30 }, (_, index) => ({ code: `P${30 - index}`, country: 'UK' }))
-  const account = await aCatalog(t, service, smallSchema, rows)
+  const account = await aShopOf(t, service, smallSchema, rows)
   await expectPaging(t, account, catalogPath, 'extended_catalog_id')
 })
 
@@ -38,7 +39,7 @@ t.test('code picks the rows of one product, compared code point by code point', 
     { code, country: 'UK' },
     { code, country: 'FR' },
   ])
-  const account = await aCatalog(t, service, smallSchema, rows)
+  const account = await aShopOf(t, service, smallSchema, rows)
   for (const code of hostileTexts) {
     const { body } = await account.get(`${catalogPath}?code=${encodeURIComponent(code)}&limit=1`)
     t.strictSame([body.count, body.results[0].code], [2, code])
@@ -58,7 +59,7 @@ t.test('a code that no product can have is refused', async (t) => {
 t.test('code_prefix picks the products whose code begins with it, as it is written', async (t) => {
   const codes = ['8', '85', '85a', '85A', '850%', '85\u{10ffff}', '850_', '9', 'é', 'e\u0301']
   const rows = codes.map((code) => ({ code, country: 'UK' }))
-  const account = await aCatalog(t, service, smallSchema, rows)
+  const account = await aShopOf(t, service, smallSchema, rows)
   const found = async (prefix: string) => {
     const query = `code_prefix=${encodeURIComponent(prefix)}&limit=1000`
     const { status, body } = await account.get(`${catalogPath}?${query}`)
@@ -77,7 +78,7 @@ t.test('code_prefix picks the products whose code begins with it, as it is writt
 })
 
 t.test('an account sees its own products only', async (t) => {
-  await aCatalog(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
-  const other = await aCatalog(t, service, smallSchema)
+  await aShopOf(t, service, smallSchema, [{ code: 'A', country: 'UK' }])
+  const other = await aShopOf(t, service, smallSchema)
   t.strictSame((await other.get(`${catalogPath}?code=A`)).body, { count: 0, results: [] })
 })

@@ -1,14 +1,15 @@
 import t from 'tap'
-import { aCatalog, products, productsPath, smallSchema, typedColumns } from '../helpers/catalog.ts'
+import { products, productsPath, smallSchema, typedColumns } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 
 t.test(
   'values of every type are read as they were written, and equal values are one key',
   async (t) => {
-    const account = await aCatalog(t, service, {
+    const account = await aShopOf(t, service, {
       attributes: typedColumns('a'),
       extensions: typedColumns('e'),
     })
@@ -40,7 +41,7 @@ t.test(
 )
 
 t.test('numbers that are written in several ways are one value', async (t) => {
-  const account = await aCatalog(t, service, { extensions: [{ name: 'e', type: 'number' }] })
+  const account = await aShopOf(t, service, { extensions: [{ name: 'e', type: 'number' }] })
   const rows = ['1', '1.0', '1e0', '10e-1'].map((e) => `{"code":"A","e":${e}}`)
   const zeros = ['0', '-0', '0.0'].map((e) => `{"code":"B","e":${e}}`)
   const { body } = await account.post(productsPath, `[${[...rows, ...zeros]}]`)
@@ -48,7 +49,7 @@ t.test('numbers that are written in several ways are one value', async (t) => {
 })
 
 t.test('hostile codes and values are texts: kept as sent and told apart', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const rows = hostileTexts.flatMap((code) => [
     { code, country: code, color: code },
     { code, country: 'UK', color: code },
@@ -64,14 +65,14 @@ t.test('hostile codes and values are texts: kept as sent and told apart', async 
 })
 
 t.test('255 characters are taken, also of four bytes each', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const row = { code: astral(255), country: astral(255), color: astral(255), active: true }
   t.equal((await account.post(productsPath, [row])).status, 200)
   t.strictSame(await products(account), [row])
 })
 
 t.test('costs are exact decimals', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const costs = [0, 0.000001, 19.99, 0.1, 1.005, 123456789.123456, 999999999999999]
   const rows = costs.map((purchase, index) => ({ code: `P${index}`, country: 'UK', purchase }))
   t.equal((await account.post(productsPath, rows)).status, 200)

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { aCatalog, smallSchema, typedColumns } from '../helpers/catalog.ts'
+import { smallSchema, typedColumns } from '../helpers/catalog.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const path = '/api/v1/product_catalog/schema/'
@@ -14,7 +15,7 @@ t.test('before any column is declared the lists are empty', async (t) => {
 t.test('shows the type and the letter of each column, values where they are limited', async (t) => {
   const [first, ...others] = typedColumns('x ')
   const values = ['a', 'b']
-  const account = await aCatalog(t, service, {
+  const account = await aShopOf(t, service, {
     attributes: [{ ...first, values }, ...others],
     costs: [{ name: 'purchase' }],
   })
@@ -40,7 +41,7 @@ t.test('limited values of every type are read as they were declared', async (t) 
     ['boolean', [true]],
     ['date', ['2024-02-29', '0001-01-01']],
   ].map(([type, values]) => ({ name: `x${type}`, type, values }))
-  const account = await aCatalog(t, service, { extensions: limited })
+  const account = await aShopOf(t, service, { extensions: limited })
   const { extensions } = (await account.get(path)).body
   t.strictSame(
     extensions.map(({ letter: _, ...column }: { letter: string }) => column),
@@ -49,7 +50,7 @@ t.test('limited values of every type are read as they were declared', async (t) 
 })
 
 t.test('an account sees its own columns only', async (t) => {
-  await aCatalog(t, service, smallSchema)
+  await aShopOf(t, service, smallSchema)
   const other = await service.newAccount(t)
   t.strictSame((await other.get(path)).body, { attributes: [], extensions: [], costs: [] })
 })

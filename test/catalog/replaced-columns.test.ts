@@ -1,9 +1,9 @@
 import t from 'tap'
-import { aCatalog, catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
+import { catalogPath, productsPath, schemaPath, smallSchema } from '../helpers/catalog.ts'
 import { nextMoment } from '../helpers/clocks.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, rowsOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aList, aShopOf, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const string = (name: string) => ({ name, type: 'string' })
@@ -11,7 +11,7 @@ const uk = { code: 'A', country: 'UK' }
 const sized = { extensions: [{ name: 'size', type: 'integer' }], costs: [{ name: 'freight' }] }
 
 /** An account with one product. */
-const aShop = () => aCatalog(t, service, smallSchema, [{ ...uk, color: 'red', purchase: 1 }])
+const aShop = () => aShopOf(t, service, smallSchema, [{ ...uk, color: 'red', purchase: 1 }])
 
 /** Deletes all products. */
 async function empty(shop: TestAccount): Promise<void> {
@@ -107,7 +107,7 @@ t.test('a formula that names a cost by its letter holds the letter', async (t) =
 })
 
 t.test('letters inside names and numbers are no letters of costs', async (t) => {
-  const shop = await aCatalog(t, service, { costs: [{ name: 'x' }, { name: 'B or D' }] })
+  const shop = await aShopOf(t, service, { costs: [{ name: 'x' }, { name: 'B or D' }] })
   await aList(shop, { name: 'L', margin_formula: '= Price - "B or D" * 1.5' })
   const next = { costs: [{ name: 'y' }, { name: 'B or D' }] }
   t.equal((await shop.post(schemaPath, next)).status, 201)

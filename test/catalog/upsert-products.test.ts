@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
-  aCatalog,
   catalogPath,
   products,
   productsPath,
@@ -10,12 +9,13 @@ import {
   smallSchema,
 } from '../helpers/catalog.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 import { untilLockAwaited } from '../helpers/sql.ts'
 
 const service = await sharedService()
 
 t.test('answers the ids of new and of present rows, each in payload order', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const row = (code: string) => ({ code, country: 'UK' })
   const first = await account.post(productsPath, [row('C'), row('A')])
   t.equal(first.status, 200)
@@ -33,13 +33,13 @@ t.test('answers the ids of new and of present rows, each in payload order', asyn
 })
 
 t.test('an empty array does nothing', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   t.strictSame((await account.post(productsPath, [])).body, { created: [], updated: [] })
 })
 
 t.test('code and all extensions together identify a row', async (t) => {
   const extensions = ['country', 'channel'].map((name) => ({ name, type: 'string' }))
-  const account = await aCatalog(t, service, { extensions })
+  const account = await aShopOf(t, service, { extensions })
   const rows = ['a', 'b'].flatMap((country) =>
     ['a', 'b'].map((channel) => ({ code: 'A', country, channel })),
   )
@@ -52,7 +52,7 @@ t.test('code and all extensions together identify a row', async (t) => {
 })
 
 t.test('what a row leaves out stays as it was, and a new row is active', async (t) => {
-  const account = await aCatalog(t, service, {
+  const account = await aShopOf(t, service, {
     ...smallSchema,
     costs: [{ name: 'p' }, { name: 'f' }],
   })
@@ -80,7 +80,7 @@ t.test('what a row leaves out stays as it was, and a new row is active', async (
 t.test(
   'an attribute belongs to the code: it is set for every row of it, costs are not',
   async (t) => {
-    const account = await aCatalog(t, service, smallSchema)
+    const account = await aShopOf(t, service, smallSchema)
     await account.post(productsPath, [
       { code: 'A', country: 'UK', purchase: 1 },
       { code: 'A', country: 'FR', color: 'red' },
@@ -100,7 +100,7 @@ t.test(
 
 t.test('attributes of one code may stand in different rows of a payload', async (t) => {
   const attributes = ['color', 'brand'].map((name) => ({ name, type: 'string' }))
-  const account = await aCatalog(t, service, { ...smallSchema, attributes })
+  const account = await aShopOf(t, service, { ...smallSchema, attributes })
   const rows = [{ country: 'UK', color: 'red' }, { country: 'FR', brand: 'x' }, { country: 'DE' }]
   await account.post(
     productsPath,
@@ -110,7 +110,7 @@ t.test('attributes of one code may stand in different rows of a payload', async 
 })
 
 t.test('rows whose code and extensions are alike when joined are different rows', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const rows = [
     { code: 'A', country: 'BC', purchase: 1 },
     { code: 'AB', country: 'C', purchase: 2 },
@@ -119,7 +119,7 @@ t.test('rows whose code and extensions are alike when joined are different rows'
 })
 
 t.test('equal rows of one payload count once', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const body =
     '[{"code":"A","country":"UK","purchase":0},{"purchase":-0.0,"country":"UK","code":"A"}]'
   const answer = await account.post(productsPath, body)
@@ -129,8 +129,8 @@ t.test('equal rows of one payload count once', async (t) => {
 
 t.test('accounts have catalogs of their own', async (t) => {
   const row = { code: 'A', country: 'UK', color: 'red' }
-  const account = await aCatalog(t, service, smallSchema, [row])
-  const other = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema, [row])
+  const other = await aShopOf(t, service, smallSchema)
   const { body } = await other.post(productsPath, [{ ...row, color: 'blue', active: false }])
   t.equal(body.created.length, 1)
   t.strictSame(await products(account), [{ ...row, active: true }])
@@ -139,7 +139,7 @@ t.test('accounts have catalogs of their own', async (t) => {
 t.test(
   'a load waits for a change of the columns and is checked against the new ones',
   async (t) => {
-    const account = await aCatalog(t, service, smallSchema)
+    const account = await aShopOf(t, service, smallSchema)
     const commit = await renameColumn(service.url, account.id, 'color')
     const loading = account.post(productsPath, [{ code: 'A', country: 'UK', color: 'red' }])
     await sleep(100)
@@ -152,7 +152,7 @@ t.test(
 )
 
 t.test('a file whose columns change while it is read is to be sent again', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const commit = await renameColumn(service.url, account.id, 'color')
   const file = 'code,country,color\nA,UK,red\n'
   const loading = account.send('POST', productsPath, file, { 'content-type': 'text/csv' })
@@ -163,7 +163,7 @@ t.test('a file whose columns change while it is read is to be sent again', async
 })
 
 t.test('loads and schema changes at one moment never break a row', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const costs = [...smallSchema.costs, { name: 'freight' }]
   const answers = await Promise.all([
     ...[1, 2, 3].map((n) => account.post(productsPath, [{ code: `P${n}`, country: 'UK' }])),

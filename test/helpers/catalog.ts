@@ -1,27 +1,10 @@
 import pg from 'pg'
-import type { Test } from 'tap'
-import type { TestAccount, TestService } from './service.ts'
+import type { TestAccount } from './service.ts'
 
 export const schemaPath = '/api/v1/product_catalog/schema/create_schema/'
 export const productsPath = '/api/v1/product_catalog/bulk_create_or_update/'
 export const catalogPath = '/api/v1/product_catalog/'
 export const listsPath = '/api/v1/price_list/bulk_create/'
-
-/** An account with these columns and products. */
-export async function aCatalog(
-  t: Test,
-  service: TestService,
-  schema: object = {},
-  products: object[] = [],
-): Promise<TestAccount> {
-  const account = await service.newAccount(t)
-  const answers = [await account.post(schemaPath, schema)]
-  if (products.length > 0) answers.push(await account.post(productsPath, products))
-  for (const { status, body } of answers) {
-    if (status >= 300) throw new Error(JSON.stringify(body))
-  }
-  return account
-}
 
 /** Attribute `color`, extension `country`, cost `purchase`. */
 export const smallSchema = {

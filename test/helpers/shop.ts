@@ -1,25 +1,35 @@
 import type { Test } from 'tap'
 import type { TestAccount, TestService } from './service.ts'
 
+/** An account with these columns and products. */
+export async function aShopOf(
+  t: Test,
+  service: TestService,
+  schema: object,
+  products: object[] = [],
+): Promise<TestAccount> {
+  const shop = await service.newAccount(t)
+  await expectOk(shop.post('/api/v1/product_catalog/schema/create_schema/', schema))
+  if (products.length > 0)
+    await expectOk(shop.post('/api/v1/product_catalog/bulk_create_or_update/', products))
+  return shop
+}
+
 /** An account with a catalog: each code in each country, description "about <code>", two costs. */
 export async function aShop(
   t: Test,
   service: TestService,
   { codes, countries }: { codes: string[]; countries: string[] },
 ): Promise<TestAccount> {
-  const shop = await service.newAccount(t)
-  await expectOk(
-    shop.post('/api/v1/product_catalog/schema/create_schema/', {
-      attributes: [{ name: 'description', type: 'string' }],
-      extensions: [{ name: 'country', type: 'string' }],
-      costs: [{ name: 'purchase' }, { name: 'freight' }],
-    }),
-  )
+  const columns = {
+    attributes: [{ name: 'description', type: 'string' }],
+    extensions: [{ name: 'country', type: 'string' }],
+    costs: [{ name: 'purchase' }, { name: 'freight' }],
+  }
   const products = codes.flatMap((code) =>
     countries.map((country) => ({ code, country, description: `about ${code}` })),
   )
-  await expectOk(shop.post('/api/v1/product_catalog/bulk_create_or_update/', products))
-  return shop
+  return aShopOf(t, service, columns, products)
 }
 
 /** A draft price list of the year 2026. */
@@ -50,19 +60,6 @@ async function expectOk<T extends { status: number; body: unknown }>(
   const response = await request
   if (response.status >= 300) throw new Error(JSON.stringify(response.body))
   return response
-}
-
-/** An account with this catalog schema and these products. */
-export async function aShopOf(
-  t: Test,
-  service: TestService,
-  schema: Record<string, object[]>,
-  products: object[],
-): Promise<TestAccount> {
-  const shop = await service.newAccount(t)
-  await expectOk(shop.post('/api/v1/product_catalog/schema/create_schema/', schema))
-  await expectOk(shop.post('/api/v1/product_catalog/bulk_create_or_update/', products))
-  return shop
 }
 
 /** Sets prices; returns the ids of the rows. */

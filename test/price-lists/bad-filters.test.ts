@@ -1,7 +1,8 @@
 import t from 'tap'
-import { aCatalog, listsPath, typedColumns } from '../helpers/catalog.ts'
+import { listsPath, typedColumns } from '../helpers/catalog.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const schema = {
@@ -51,6 +52,6 @@ const cases: BadPayload[] = [
 ]
 
 t.test('filters name code, attributes or extensions, and values of their types', async (t) => {
-  const account = await aCatalog(t, service, schema)
+  const account = await aShopOf(t, service, schema)
   await expectRefused(t, account, listsPath, () => account.get('/api/v1/price_list/'), cases)
 })

@@ -1,8 +1,9 @@
 import t from 'tap'
-import { aCatalog, listsPath, smallSchema } from '../helpers/catalog.ts'
+import { listsPath, smallSchema } from '../helpers/catalog.ts'
 import { astral } from '../helpers/hostile.ts'
 import { type BadPayload, expectRefused } from '../helpers/refused.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const list = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
@@ -150,14 +151,14 @@ const rules: BadPayload[] = [
 ]
 
 t.test('a payload that breaks a rule is refused whole, and every bad list is named', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   await account.post(listsPath, [{ ...list, name: 'present' }])
   const read = () => account.get('/api/v1/price_list/')
   await expectRefused(t, account, listsPath, read, [...shapes, ...rules])
 })
 
 t.test('the message of a formula says where the fault is', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const { body } = await account.post(listsPath, [{ ...list, margin_formula: '= Price - ?' }])
   t.match(body.errors[0].message, /"\?" at character 11/)
 })

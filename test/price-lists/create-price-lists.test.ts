@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
-  aCatalog,
   listsPath,
   renameColumn,
   schemaPath,
@@ -10,6 +9,7 @@ import {
 } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const year = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
@@ -59,7 +59,7 @@ t.test('a new list is empty, not published, and has the defaults of the contract
 })
 
 t.test('every field is kept as it was sent', async (t) => {
-  const account = await aCatalog(t, service, { ...smallSchema, attributes: typedColumns('a') })
+  const account = await aShopOf(t, service, { ...smallSchema, attributes: typedColumns('a') })
   const list = {
     name: 'L',
     description: '',
@@ -177,7 +177,7 @@ t.test('hostile names and dimensions are texts: kept as sent and told apart', as
 })
 
 t.test('the default formula has the cost columns of the moment, by letter', async (t) => {
-  const account = await aCatalog(t, service, { costs: [{ name: 'purchase' }] })
+  const account = await aShopOf(t, service, { costs: [{ name: 'purchase' }] })
   const formulaOf = async (name: string) => {
     const [{ id }] = (await account.post(listsPath, [{ name, ...year }])).body
     return async () => (await account.get(`/api/v1/price_list/${id}`)).body.margin_formula
@@ -201,7 +201,7 @@ t.test('100 price dimensions and a description of 10,000 characters are taken', 
 t.test(
   'a list waits for a change of the columns and is checked against the new ones',
   async (t) => {
-    const account = await aCatalog(t, service, smallSchema)
+    const account = await aShopOf(t, service, smallSchema)
     const commit = await renameColumn(service.url, account.id, 'color')
     const list = { name: 'L', ...year, product_filters: { color: ['red'] } }
     const creating = account.post(listsPath, [list])
@@ -212,7 +212,7 @@ t.test(
 )
 
 t.test('a formula of 1,000 characters is taken', async (t) => {
-  const account = await aCatalog(t, service, smallSchema)
+  const account = await aShopOf(t, service, smallSchema)
   const margin_formula = `=${'('.repeat(499)}D${')'.repeat(499)}`
   const [{ id }] = (await account.post(listsPath, [{ name: 'L', ...year, margin_formula }])).body
   t.equal((await account.get(`/api/v1/price_list/${id}`)).body.margin_formula, margin_formula)

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
-import { aCatalog, schemaPath, typedColumns } from '../helpers/catalog.ts'
+import { schemaPath, typedColumns } from '../helpers/catalog.ts'
 import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aList, aShop, aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
@@ -18,7 +18,7 @@ t.test('published rows have prices, margins per dimension and dynamic attributes
     extensions: [{ name: 'country', type: 'string' }],
     costs: [{ name: 'c' }, { name: 'd' }],
   }
-  const account = await aCatalog(t, service, schema, [{ ...key, c: 1, d: 0.5 }])
+  const account = await aShopOf(t, service, schema, [{ ...key, c: 1, d: 0.5 }])
   const list = await aList(account, { name: 'L', price_dimensions: ['x', 'y', 'z'] })
   const [pk] = await addProducts(account, 'L', [key])
   await setPrices(account, 'L', [
@@ -84,7 +84,7 @@ t.test(
 
 t.test('a cost appended later is absent from the formula of a list', async (t) => {
   const schema = { extensions: [{ name: 'country', type: 'string' }], costs: [{ name: 'c' }] }
-  const account = await aCatalog(t, service, schema, [{ ...key, c: 1 }])
+  const account = await aShopOf(t, service, schema, [{ ...key, c: 1 }])
   const list = await aList(account, { name: 'L' })
   await addProducts(account, 'L', [key])
   await setPrices(account, 'L', [{ ...key, price: 2 }])
@@ -118,7 +118,7 @@ t.test('typed extensions stand beside code with their values', async (t) => {
     eboolean: false,
     edate: '2024-02-29',
   }
-  const account = await aCatalog(t, service, { extensions: typedColumns('e') }, [row])
+  const account = await aShopOf(t, service, { extensions: typedColumns('e') }, [row])
   const list = await aList(account, { name: 'L' })
   await addProducts(account, 'L', [row])
   t.match((await account.get(rowsPath(list))).body.results, [row])

@@ -324,7 +324,7 @@ t.test('a read looks at no more than 100,000 agreements', async (t) => {
 })
 
 t.test('a large read, which is sent while it is read, has agreed prices', async (t) => {
-  const shop = await aShopOf(t, service, schema, [])
+  const shop = await aShopOf(t, service, schema)
   const codes = Array.from({ length: 2100 }, (_, index) => `P${index}`)
   const products = codes.map((code) => ({ ...uk(code), group: `g${code.at(-1)}` }))
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', products)
