@@ -2,7 +2,7 @@ import t from 'tap'
 import { createAccount } from '../../src/accounts/create-account.ts'
 import { openBrowser, openPage } from '../helpers/browser.ts'
 import { startTestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 import { startStrippingProxy } from '../helpers/stripping-proxy.ts'
 
 const browser = await openBrowser(t)
@@ -18,9 +18,7 @@ for (const saysSo of [true, false]) {
     await createAccount(service.url, { account: 'a', ...user })
 
     await t.test('the page shows lists and their rows', async (t) => {
-      const shop = await aShop(t, service, { codes: ['A1'], countries: ['UK'] })
-      await aList(shop, { name: 'Retail' })
-      await addProducts(shop, 'Retail', [{ code: 'A1', country: 'UK' }])
+      const { shop } = await aFilledList(t, service, { codes: ['A1'], name: 'Retail' })
       const page = await openPage(t, browser, { url, token: shop.token })
       await page.getByRole('link', { name: 'Retail' }).click()
       await page.getByRole('link', { name: 'A1' }).first().waitFor()

@@ -1,16 +1,15 @@
 import t from 'tap'
 import { openPage, startPages } from '../helpers/browser.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { aFilledList, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const { service, url, browser } = await startPages(t)
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "Retail" of A, B and C at 10, and a plan that sets A to 11, B to 15 and C to 10. */
 async function aPlan(t: Parameters<typeof openPage>[0], guardrails: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'Retail', guardrails })
+  const codes = ['A', 'B', 'C']
+  const { shop, list } = await aFilledList(t, service, { codes, name: 'Retail', guardrails })
   const price = (code: string, price: number) => ({ ...uk(code), price })
-  await addProducts(shop, 'Retail', ['A', 'B', 'C'].map(uk))
   await setPrices(
     shop,
     'Retail',
@@ -83,9 +82,8 @@ t.test(
   'a plan that a job was refused is explained and applied without the stale rows',
   async (t) => {
     const codes = Array.from({ length: 150 }, (_, index) => `P${index}`)
-    const shop = await aShop(t, service, { codes, countries: ['UK'] })
-    const list = await aList(shop, { name: 'Large', guardrails: { max_removed_percent: 10 } })
-    await addProducts(shop, 'Large', codes.map(uk))
+    const guardrails = { max_removed_percent: 10 }
+    const { shop, list } = await aFilledList(t, service, { codes, name: 'Large', guardrails })
     const remove = { price_list_name: 'Large', payload: codes.slice(0, 149).map(uk) }
     const { body } = await shop.post('/api/v1/prices/bulk_remove_products/?plan=true', remove)
     await setPrices(shop, 'Large', [{ ...uk('P3'), price: 7 }])

@@ -1,16 +1,14 @@
 import t, { type Test } from 'tap'
 import { openPage, startPages } from '../helpers/browser.ts'
 import { query } from '../helpers/database.ts'
-import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const { service, url, browser } = await startPages(t)
 const uk = { code: 'A', country: 'UK' }
 
 /** A product in a list, priced at these prices one after another; `chart` is the text of its chart. */
 async function aPricedRow(t: Test, prices: number[], settings: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', ...settings })
-  await addProducts(shop, 'L', [uk])
+  const { shop, list } = await aFilledList(t, service, { ...settings })
   for (const price of prices) await setPrices(shop, 'L', [{ ...uk, price }])
   const undo = (revision: number) =>
     shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision })

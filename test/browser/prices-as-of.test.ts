@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { openPage, startPages } from '../helpers/browser.ts'
 import { query } from '../helpers/database.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aFilledList, setPrices } from '../helpers/shop.ts'
 
 const { service, url, browser } = await startPages(t)
 const countries = ['FR', 'UK']
@@ -12,10 +12,8 @@ async function aPast(
   t: Test,
   { date, ...settings }: { date?: string; is_calendar?: boolean } = {},
 ) {
-  const shop = await aShop(t, service, { codes: ['A'], countries })
-  const list = await aList(shop, { name: 'L', ...settings })
+  const { shop, list } = await aFilledList(t, service, { countries, ...settings })
   const rows = countries.map((country) => ({ code: 'A', country }))
-  await addProducts(shop, 'L', rows)
   const day = date === undefined ? {} : { date }
   for (const price of [10, 30])
     await setPrices(

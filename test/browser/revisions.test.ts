@@ -1,16 +1,14 @@
 import type { Route } from 'playwright-core'
 import t from 'tap'
 import { openPage, startPages } from '../helpers/browser.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { aFilledList, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const { service, url, browser } = await startPages(t)
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "Retail" whose rows A and B were priced at 2, then A at 20 by mistake. */
 async function aMistake(t: Parameters<typeof openPage>[0]) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'Retail' })
-  await addProducts(shop, 'Retail', ['A', 'B'].map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], name: 'Retail' })
   await setPrices(
     shop,
     'Retail',

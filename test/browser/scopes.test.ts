@@ -1,6 +1,6 @@
 import t from 'tap'
 import { expectAccessible, expectFits, openPage, startPages } from '../helpers/browser.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aFilledList, setPrices } from '../helpers/shop.ts'
 import { aToken } from '../helpers/tokens.ts'
 import { anAddedUser, anAdmin } from '../helpers/users.ts'
 
@@ -10,9 +10,7 @@ const row = { code: 'A', country: 'UK' }
 /** A shop with a plan and a revision, and its page as a token of these scopes shows it. */
 async function aPage(t: Parameters<typeof openPage>[0], scope: string) {
   const guardrails = { max_increase_percent: 5 }
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'Retail' })
-  await addProducts(shop, 'Retail', [row])
+  const { shop, list } = await aFilledList(t, service, { name: 'Retail' })
   await setPrices(shop, 'Retail', [{ ...row, price: 10 }])
   await shop.send('PATCH', `/api/v1/price_list/${list.id}`, { guardrails })
   const body = { price_list_name: 'Retail', payload: [{ ...row, price: 11 }] }

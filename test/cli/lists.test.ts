@@ -1,16 +1,15 @@
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { aFilledList, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
 const aUser = (token: string) => commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
 
 t.test('lists are shown with state, rows, revision and days', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'Old', valid_from: '2001-01-01', valid_to: '2001-12-31' })
-  await addProducts(shop, 'Old', [{ code: 'A', country: 'UK' }])
+  const days = { valid_from: '2001-01-01', valid_to: '2001-12-31' }
+  const { shop } = await aFilledList(t, service, { name: 'Old', ...days })
   await aList(shop, { name: 'New', price_dimensions: ['retail', 'trade'] })
   const { run } = aUser(shop.token)
   const { code, stdout, stderr } = await run('lists')

@@ -4,7 +4,7 @@ import { commandLine } from '../helpers/command-line.ts'
 import { salesOf } from '../helpers/sales.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
+import { aFilledList, aList, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
@@ -35,9 +35,7 @@ t.test('semicolons, decimal commas and own names are rewritten on the way', asyn
 })
 
 t.test('numbers and costs of the account have decimals, too; texts stay as they are', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service)
   const { run } = userOf(t, shop, {
     'p.csv': 'code\tcountry\tdescription\tpurchase\nA\tUK\t1,5\t2,25\n',
     'prices.csv': 'code\tcountry\tprice\nA\tUK\t3,75\n',

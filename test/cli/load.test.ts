@@ -9,7 +9,7 @@ import { someCodes } from '../helpers/jobs.ts'
 import { salesOf } from '../helpers/sales.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { aFilledList, rowsOf } from '../helpers/shop.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
@@ -172,9 +172,7 @@ t.test('the reject file never replaces the file itself', async (t) => {
 t.test(
   'a file that breaks a guardrail, or is stale, does not keep the next from being loaded',
   async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    const list = await aList(shop, { name: 'L', guardrails: { max_price: 10 } })
-    await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+    const { shop, list } = await aFilledList(t, service, { guardrails: { max_price: 10 } })
     const files = {
       'high.csv': 'code,country,price\nA,UK,99\n',
       'low.csv': 'code,country,price\nA,UK,9\n',
@@ -232,9 +230,7 @@ t.test('on a terminal rejected rows are written, too, and that is the end', asyn
 })
 
 t.test('prices and dynamic attributes go into a list', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'My list & more' })
-  await addProducts(shop, list.name, [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service, { name: 'My list & more' })
   const { run } = userOf(t, shop, {
     'p.csv': 'code,country,price\nA,UK,2.5\n',
     'd.json': JSON.stringify([
@@ -304,9 +300,7 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
 })
 
 t.test('the rows of a JSON file arrive as they are written', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, list.name, [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service)
   const row = (price: string) => `{"code":\r\n "A", "country": "UK", "price": ${price}}`
   const { run } = userOf(t, shop, {
     'good.json': `\ufeff [\n${row('2.50')}\n]\n`,

@@ -1,9 +1,9 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { inAMonth, makeDue } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
@@ -14,13 +14,9 @@ const file = (prices: Record<string, number>) =>
     .concat('\n')
 
 /** A list "L" of A and B, priced at 10 and 20, and the command line of its account. */
-async function aPricedList(
-  t: Parameters<typeof aShop>[0],
-  { guardrails = {}, codes = ['A', 'B'] } = {},
-) {
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', guardrails })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+async function aPricedList(t: Test, { guardrails = {}, codes = ['A', 'B'] } = {}) {
+  const rows = ['A', 'B'].map(uk)
+  const { shop, list } = await aFilledList(t, service, { codes, rows, guardrails })
   await setPrices(shop, 'L', [
     { ...uk('A'), price: 10 },
     { ...uk('B'), price: 20 },

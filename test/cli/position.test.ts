@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const uk = { code: 'A', country: 'UK' }
-const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-await aList(shop, { name: 'L' })
-await addProducts(shop, 'L', [uk])
+const { shop } = await aFilledList(t, service)
 await setPrices(shop, 'L', [{ ...uk, price: 2.5 }])
 await shop.post('/api/v1/competitor_prices/schema/create_schema/', { attributes_config: ['code'] })
 await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [

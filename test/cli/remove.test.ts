@@ -2,25 +2,23 @@ import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, rowsOf } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const PRICEWELL_URL = service.app.listeningOrigin
 
 /** A list "L" of codes in two countries. */
-async function aFilledList(t: Test, codes = ['A', 'B'], settings: object = {}) {
+async function aUserWithAList(t: Test, codes = ['A', 'B'], settings: object = {}) {
   const countries = ['FR', 'UK']
-  const shop = await aShop(t, service, { codes, countries })
-  const list = await aList(shop, { name: 'L', ...settings })
-  const rows = codes.flatMap((code) => countries.map((country) => ({ code, country })))
-  await addProducts(shop, 'L', rows)
+  const { shop, list } = await aFilledList(t, service, { codes, countries, ...settings })
+
   const left = async () =>
     (await rowsOf(shop, list)).map(({ code, country }) => `${code} ${country}`).sort()
   return { left, shop, ...commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token }) }
 }
 
 t.test('removes all rows of the codes, or those of an extension', async (t) => {
-  const { run, left } = await aFilledList(t)
+  const { run, left } = await aUserWithAList(t)
   const first = await run('remove', 'L', 'A', '--where', 'country=UK', '--note', 'délisté')
   t.match(first, { code: 0, stdout: '1 row removed from L.\n' })
   t.strictSame(await left(), ['A FR', 'B FR', 'B UK'])
@@ -33,7 +31,7 @@ t.test('removes all rows of the codes, or those of an extension', async (t) => {
 t.test(
   'a code, extension or list that there is not is named, and nothing is removed',
   async (t) => {
-    const { run, left } = await aFilledList(t)
+    const { run, left } = await aUserWithAList(t)
     t.match(await run('remove', 'L', 'A', 'X'), { code: 1, stderr: /no such product: "X"\.$/m })
     t.match(await run('remove', 'L', 'A', '--where', 'country=XX'), {
       ...{ code: 1, stderr: /no such product: "A" with country XX\.$/m },
@@ -64,7 +62,7 @@ t.test('an extension is compared as its type, however it is written', async (t) 
 })
 
 t.test('removes the products of a file', async (t) => {
-  const { run, left, write } = await aFilledList(t)
+  const { run, left, write } = await aUserWithAList(t)
   write({ 'gone.csv': 'code,country\nA,UK\nB,FR\nnone,FR\n' })
   const { stdout } = await run('remove', 'L', '--file', 'gone.csv')
   t.match(stdout, /^2 rows removed from L\.\n$/)
@@ -79,7 +77,7 @@ t.test('removes the products of a file', async (t) => {
 })
 
 t.test('--plan shows what would leave, and apply removes it', async (t) => {
-  const { run, left, write } = await aFilledList(t)
+  const { run, left, write } = await aUserWithAList(t)
   const { stdout } = await run('remove', 'L', 'A', '--plan')
   const [, id = ''] =
     /^Plan (\d+): remove_products, L, open\n {2}rows +2\n {2}removed +2/.exec(stdout) ?? []
@@ -95,7 +93,7 @@ t.test('--plan shows what would leave, and apply removes it', async (t) => {
 })
 
 t.test('a guardrail refuses it, and --override lets it pass', async (t) => {
-  const { run, left, write } = await aFilledList(t, ['A', 'B'], {
+  const { run, left, write } = await aUserWithAList(t, ['A', 'B'], {
     guardrails: { max_removed_percent: 10 },
   })
   t.match(await run('remove', 'L', 'A'), { code: 1, stderr: /removes more than 10 percent/ })
@@ -109,13 +107,13 @@ t.test('a guardrail refuses it, and --override lets it pass', async (t) => {
 
 t.test('the job that removes many rows is followed', async (t) => {
   const codes = someCodes(60)
-  const { run, left } = await aFilledList(t, codes)
+  const { run, left } = await aUserWithAList(t, codes)
   t.equal((await run('remove', 'L', ...codes)).stdout, '120 rows removed from L.\n')
   t.strictSame(await left(), [])
 })
 
 t.test('wrong usage is told', async (t) => {
-  const { run } = await aFilledList(t)
+  const { run } = await aUserWithAList(t)
   t.match(await run('remove', 'L'), { code: 2, stderr: /codes or --file/ })
   t.match(await run('remove', 'L', 'A', '--file', 'x.csv'), { code: 2, stderr: /either/ })
   t.match(await run('remove', 'L', '--file', 'x.csv'), { code: 2, stderr: /x\.csv/ })

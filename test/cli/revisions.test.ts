@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { commandLine } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aFilledList, setPrices } from '../helpers/shop.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
@@ -11,10 +11,8 @@ const PRICEWELL_URL = service.app.listeningOrigin
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "L" of A and B, priced at 2 and 4, then A at 3. */
-async function aChangedList(t: Parameters<typeof aShop>[0]) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+async function aChangedList(t: Test) {
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'] })
   await setPrices(shop, 'L', [
     { ...uk('A'), price: 2 },
     { ...uk('B'), price: 4 },
@@ -60,9 +58,7 @@ t.test('diff writes all cells to a file', async (t) => {
 
 t.test('diff shows the largest changes of all, up to 1,000', async (t) => {
   const codes = Array.from({ length: 1001 }, (_, index) => `P${1000 + index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop } = await aFilledList(t, service, { codes })
   const priceOf = (code: string) => (code === 'P2000' ? 1 : 101)
   await setPrices(
     shop,

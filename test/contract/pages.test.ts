@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readContract } from '../../src/contract/document.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 import { statementsOf } from '../helpers/statements.ts'
 
 const { paths } = readContract()
@@ -12,9 +12,7 @@ const pages = Object.keys(paths).filter((path) => {
 
 t.test('count and results of a page are of one moment: one statement reads both', async (t) => {
   const service = await sharedService()
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, id } = await aFilledList(t, service)
   const update = { price_list_name: 'L', payload: [{ code: 'A', country: 'UK', price: 1 }] }
   const { body: plan } = await shop.post('/api/v1/prices/bulk_update_prices/?plan=true', update)
   t.equal(pages.length, 14)

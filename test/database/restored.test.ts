@@ -7,7 +7,7 @@ import { startService } from '../../src/service.ts'
 import { startFault } from '../../src/startup-errors.ts'
 import { loginOf, query } from '../helpers/database.ts'
 import { jwtSecret, startServiceOn } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const server = process.env.TEST_DATABASE_URL ?? ''
@@ -72,9 +72,7 @@ t.test('a database that was restored for another user is that one’s', async (t
   t.strictSame(await select(asSuperuser, ofPlans), [{ may: true }])
   await createAccount(service.url, { account: 'A', email: 'a@example.com' })
 
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop } = await aFilledList(t, service)
   const key = { code: 'A', country: 'UK' }
   const list = { price_list_name: 'L', payload: [{ ...key, price: 10 }] }
   t.equal((await shop.post('/api/v1/prices/bulk_update_prices/', list)).status, 201)

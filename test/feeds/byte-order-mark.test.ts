@@ -2,14 +2,12 @@ import t from 'tap'
 import { operations } from '../../src/contract/document.ts'
 import { expectFaults } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aFilledList, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const mark = '\ufeff'
 const a = { code: 'A', country: 'UK' }
-const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-const list = await aList(shop, { name: 'L' })
-await addProducts(shop, 'L', [a])
+const { shop, list } = await aFilledList(t, service)
 await setPrices(shop, 'L', [{ ...a, price: 2.5 }])
 const plan = await shop.post('/api/v1/prices/reprice/', {
   ...{ price_list_name: 'L', formula: '= 3' },
@@ -55,9 +53,7 @@ for (const path of paths) {
 }
 
 t.test('a file with a mark is loaded as the one without', async (t) => {
-  const other = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(other, { name: 'L' })
-  await addProducts(other, 'L', [a])
+  const { shop: other } = await aFilledList(t, service)
   const csv = { 'content-type': 'text/csv' }
   const products = await read('/api/v1/product_catalog/?bom=true', 'text/csv')
   const prices = await read(`/api/v1/price_list/${list.id}/rows?bom=true`, 'text/csv')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 
 const service = await sharedService()
 
@@ -27,9 +27,7 @@ const pairs: Record<string, [object, object]> = {
 
 for (const [path, rows] of Object.entries(pairs)) {
   t.test(`${path} counts rows once whose objects differ in the order of keys`, async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    await aList(shop, {})
-    await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+    const { shop } = await aFilledList(t, service, { name: 'list' })
     t.ok((await shop.post(path, bodyOf(path, rows))).status < 300, 'as a JSON body')
     const { status, body } = await load(shop, path, rows)
     t.ok(status < 300, 'as a file', { body })

@@ -3,7 +3,7 @@ import type { TestResponse } from '../helpers/conformant.ts'
 import { salesOf } from '../helpers/sales.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const csv = 'text/csv'
@@ -505,10 +505,8 @@ interface Row {
 /** A list with a price and a dynamic attribute for each of its rows. */
 async function aPricedList(t: Test) {
   const codes = ['00123', '123', 'B']
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, {})
+  const { shop, list } = await aFilledList(t, service, { codes, name: 'list' })
   const keys = codes.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'list', keys)
   await setPrices(
     shop,
     'list',

@@ -9,7 +9,7 @@ import { storeFile } from '../../src/jobs/file-pieces.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { aFilledList, aList, aShop, rowsOf } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import {
   anAttempt,
@@ -358,9 +358,8 @@ t.test('a file for a list that is not there, or is of nobody, is answered at onc
 })
 
 t.test('rows of a list that are refused are named by the job, and none is changed', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const added = [{ code: 'A', country: 'UK' }]
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], rows: added })
   const name = '?price_list_name=L'
   const files: [string, string, object][] = [
     [

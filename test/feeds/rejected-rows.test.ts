@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 
 const path = '/api/v1/sales_history/bulk_create_or_update'
 const header = 'transaction_id,code,extension,quantity,revenue'
@@ -112,13 +112,10 @@ t.test('a header or a file that cannot be read is answered with its errors', asy
 })
 
 t.test('stale rows, and rows that break a guardrail, are given back, too', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
-  await aList(shop, { name: 'L', guardrails: { max_price: 10 } })
-  await addProducts(
-    shop,
-    'L',
-    ['A', 'B', 'C'].map((code) => ({ code, country: 'UK' })),
-  )
+  const { shop } = await aFilledList(t, service, {
+    codes: ['A', 'B', 'C'],
+    guardrails: { max_price: 10 },
+  })
   const send = (file: string, type: string) =>
     shop.send('POST', '/api/v1/prices/bulk_update_prices/?price_list_name=L', file, {
       'content-type': type,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 
 type Row = Record<string, unknown>
 interface Fault {
@@ -11,12 +11,11 @@ interface Fault {
 }
 
 const service = await sharedService()
-const shop = await aShop(t, service, {
+const { shop } = await aFilledList(t, service, {
   codes: ['A', 'B'],
-  countries: ['UK'],
+  rows: [{ code: 'A', country: 'UK' }],
+  price_dimensions: ['retail', 'wholesale'],
 })
-await aList(shop, { name: 'L', price_dimensions: ['retail', 'wholesale'] })
-await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
 
 const prices = '/api/v1/prices/bulk_update_prices/'
 const price = { code: 'A', country: 'UK', price_dimension: 'retail', price: 1 }

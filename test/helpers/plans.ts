@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { TestService } from './service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from './shop.ts'
+import { aFilledList, rowsOf, setPrices } from './shop.ts'
 import { select } from './sql.ts'
 
 export const uk = (code: string) => ({ code, country: 'UK' })
@@ -22,9 +22,8 @@ export async function makeDue(url: string, ...ids: (number | string)[]): Promise
 
 /** A list "L" with A at 10, B at 20 and C without a price, and how plans of prices are made and applied. */
 export async function aPricedList(t: Test, service: TestService, overrides: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B', 'C', 'D'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', ...overrides })
-  await addProducts(shop, 'L', ['A', 'B', 'C'].map(uk))
+  const settings = { codes: ['A', 'B', 'C', 'D'], rows: ['A', 'B', 'C'].map(uk), ...overrides }
+  const { shop, list } = await aFilledList(t, service, settings)
   await setPrices(shop, 'L', [
     { ...uk('A'), price: 10 },
     { ...uk('B'), price: 20 },

@@ -54,6 +54,29 @@ export async function addProducts(
   return Array.isArray(body) ? body : (await shop.finished(body)).result
 }
 
+/**
+ * An account with the products of `aShop`, A in the UK unless said otherwise, and a published list "L" of all of them,
+ * or of `rows`, with these `settings`; `pks` are the ids of its rows.
+ */
+export async function aFilledList(
+  t: Test,
+  service: TestService,
+  { codes = ['A'], countries = ['UK'], rows, ...settings }: FilledList = {},
+): Promise<{ shop: TestAccount; list: { id: number; name: string }; id: number; pks: number[] }> {
+  const shop = await aShop(t, service, { codes, countries })
+  const list = await aList(shop, { name: 'L', ...settings })
+  const keys = codes.flatMap((code) => countries.map((country) => ({ code, country })))
+  const pks = await addProducts(shop, list.name, rows ?? keys)
+  return { shop, list, id: list.id, pks }
+}
+
+interface FilledList {
+  codes?: string[]
+  countries?: string[]
+  rows?: object[]
+  [setting: string]: unknown
+}
+
 async function expectOk<T extends { status: number; body: unknown }>(
   request: Promise<T>,
 ): Promise<T> {

@@ -9,7 +9,7 @@ import { query } from '../helpers/database.ts'
 import { holdableWrites } from '../helpers/held-writes.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { startTestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aFilledList, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import { userToken } from '../helpers/user-token.ts'
 
@@ -55,9 +55,7 @@ t.test(
 )
 
 t.test('what is no POST that writes takes no key: a read reads again', async (t) => {
-  const account = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(account, { name: 'L' })
-  await addProducts(account, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop: account, list } = await aFilledList(t, service)
   const read = () =>
     send(account, 'k1', { price_list_id: list.id, payload: [{}] }, '/api/v1/prices/get_prices/')
   for (const price of [1, 2]) {

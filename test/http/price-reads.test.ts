@@ -11,7 +11,7 @@ import {
 import { captureLog } from '../helpers/log.ts'
 import { startOwnPostgres } from '../helpers/own-postgres.ts'
 import { startServiceOn, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, setPrices } from '../helpers/shop.ts'
 import { openProxy } from '../helpers/silent-proxy.ts'
 import { select } from '../helpers/sql.ts'
 import { aStandby } from '../helpers/standby.ts'
@@ -28,9 +28,7 @@ async function aShopThatReads(
   const first = database ?? (await cloneDatabase())
   const settings = { DATABASE_READ_URL: await readUrlOf(first.url), LOG_LEVEL: 'warn' }
   const service = await startServiceOn(t, first, settings)
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop } = await aFilledList(t, service)
   return { shop, database: first }
 }
 

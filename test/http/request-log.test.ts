@@ -4,7 +4,7 @@ import { aBigJob } from '../helpers/jobs.ts'
 import { captureLog, type LogLine } from '../helpers/log.ts'
 import { send } from '../helpers/operations.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const log = captureLog(t)
@@ -19,9 +19,8 @@ const csvOf = (...codes: string[]) =>
   `code,country\n${codes.map((code) => `${code},UK\n`).join('')}`
 
 t.test('a request is one line: id, account, operation, rows, status, time', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const rows = [{ code: 'A', country: 'UK' }]
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'], rows })
   const cases: [Awaited<ReturnType<TestAccount['get']>>, LogLine][] = [
     [
       await shop.post('/api/v1/prices/get_prices/', { price_list_name: 'L', payload: [{}, {}] }),

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { startAttempt } from '../../src/jobs/attempt.ts'
 import { enqueueJob } from '../../src/jobs/enqueue.ts'
@@ -11,7 +11,7 @@ import { createBoss } from '../../src/jobs/queue.ts'
 import { holdableWrites } from '../helpers/held-writes.ts'
 import { aBigJob, anOrigin } from '../helpers/jobs.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 import { select, untilLockAwaited } from '../helpers/sql.ts'
 import {
   anAttempt,
@@ -27,20 +27,13 @@ const boss = createBoss(service.url, { supervise: false, onError: () => undefine
 await boss.start()
 t.teardown(() => boss.stop({ graceful: false }))
 
-async function aPublishedList(t: Test) {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
-  return { shop, list }
-}
-
 const prices = '/api/v1/prices/bulk_update_prices/?price_list_name=L'
 const asFile = { 'content-type': 'text/csv', prefer: 'respond-async' }
 const sendPrices = (shop: TestAccount) =>
   shop.send('POST', prices, 'code,country,price\nA,UK,2', asFile)
 
 t.test('a file for a list is accepted while another writer has the list', async (t) => {
-  const { shop, list } = await aPublishedList(t)
+  const { shop, list } = await aFilledList(t, service)
   const writer = new pg.Client({ connectionString: service.url })
   await writer.connect()
   t.teardown(() => writer.end())
@@ -69,7 +62,7 @@ async function beginPrices(shop: TestAccount) {
 }
 
 t.test('a file whose list is deleted while it arrives is not accepted', async (t) => {
-  const { shop, list } = await aPublishedList(t)
+  const { shop, list } = await aFilledList(t, service)
   const file = await beginPrices(shop)
   await select(service.url, `delete from price_lists where id = ${list.id}`)
   t.equal(await file.answer(), 404)
@@ -77,7 +70,7 @@ t.test('a file whose list is deleted while it arrives is not accepted', async (t
 })
 
 t.test('a job is as old as its acceptance, not as the beginning of its file', async (t) => {
-  const { shop } = await aPublishedList(t)
+  const { shop } = await aFilledList(t, service)
   const file = await beginPrices(shop)
   const [{ now }] = await select(service.url, 'select clock_timestamp() as now')
   t.equal(await file.answer(), 202)
@@ -86,7 +79,7 @@ t.test('a job is as old as its acceptance, not as the beginning of its file', as
 })
 
 t.test('a list that is being deleted takes no more files', async (t) => {
-  const { shop, list } = await aPublishedList(t)
+  const { shop, list } = await aFilledList(t, service)
   const rows = await holdableWrites(t, service.url, 'price_list_rows')
   const file = await beginPrices(shop)
   await rows.hold()
@@ -114,7 +107,7 @@ t.test('a job that was under way 15 days ago, as in an old dump, goes on', async
 })
 
 t.test('the job of a file whose list is deleted meanwhile fails for that', async (t) => {
-  const { shop, list } = await aPublishedList(t)
+  const { shop, list } = await aFilledList(t, service)
   const { body: job } = await sendPrices(shop)
   await select(service.url, `delete from price_lists where id = ${list.id}`)
   const attempt = anAttempt(db, shop, job, 0)
@@ -145,7 +138,7 @@ t.test('who has waited for the jobs of a list waits less for a lock', async (t) 
 })
 
 t.test('a job is committed before a later job of its list has an id', async (t) => {
-  const { shop, list } = await aPublishedList(t)
+  const { shop, list } = await aFilledList(t, service)
   for (const priceListId of [list.id, null]) {
     const begun = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()

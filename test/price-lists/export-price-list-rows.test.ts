@@ -1,7 +1,7 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const codes = ['A', 'B', 'C']
@@ -13,9 +13,7 @@ async function anExportedList(
   days: { date?: string }[],
   is_calendar: boolean,
 ) {
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', is_calendar })
-  await addProducts(shop, 'L', keys)
+  const { shop, id } = await aFilledList(t, service, { codes, is_calendar })
   const prices = days.flatMap((day, at) => keys.map((key) => ({ ...key, ...day, price: at + 1 })))
   await setPrices(shop, 'L', prices)
   const attribute = { dynamic_attribute_name: 'a', dynamic_attribute_value: 1 }
@@ -68,10 +66,8 @@ t.test('a file of one day of a calendar list has the prices of that day', async 
 })
 
 t.test('a file of a calendar list names the dimension of each price', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const price_dimensions = ['retail', 'trade']
-  const { id } = await aList(shop, { name: 'L', is_calendar: true, price_dimensions })
-  await addProducts(shop, 'L', keys.slice(0, 1))
+  const { shop, id } = await aFilledList(t, service, { is_calendar: true, price_dimensions })
   const prices = [
     { price_dimension: 'retail', date: '2026-01-31', price: 1 },
     { price_dimension: 'trade', date: '2026-01-31', price: 2 },
@@ -144,9 +140,7 @@ for (const is_calendar of [false, true])
   t.test(
     `a file of ${is_calendar ? 'a calendar list' : 'a list'} says which prices were set`,
     async (t) => {
-      const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
-      const list = await aList(shop, { name: 'L', is_calendar })
-      await addProducts(shop, 'L', keys)
+      const { shop, list } = await aFilledList(t, service, { codes, is_calendar })
       const day = is_calendar ? { date: '2026-03-01' } : {}
       const set = (code: string, price: number) =>
         setPrices(shop, 'L', [{ code, country: 'UK', ...day, price }])

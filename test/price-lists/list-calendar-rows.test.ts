@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
@@ -10,14 +10,11 @@ const setPrices = (shop: TestAccount, price_list_name: string, payload: object[]
   shop.post('/api/v1/prices/bulk_update_prices/', { price_list_name, payload })
 
 t.test('date picks the day of a calendar list, valid_from when left out', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, {
-    name: 'L',
+  const { shop, list } = await aFilledList(t, service, {
     valid_from: '2024-02-29',
     valid_to: '2024-03-01',
     is_calendar: true,
   })
-  await addProducts(shop, 'L', [key])
   const days = ['2024-02-29', '2024-03-01', '2024-12-31', '2025-01-01', '2025-02-27']
   const cells = days.map((date, index) => ({ ...key, date, price: index + 1 }))
   t.equal((await setPrices(shop, 'L', cells)).status, 201)

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { aFilledList, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
@@ -10,9 +10,8 @@ const both = 'include=competition,sales'
 
 /** A list with the rows A, at 10 and with a competitor and a sale, and B, which has nothing. */
 async function aPositionedList(t: Test, options: object = {}, schema: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'], ...options })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const settings = { price_dimensions: ['retail', 'trade'], ...options }
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], ...settings })
   await shop.post('/api/v1/competitor_prices/schema/create_schema/', {
     attributes_config: ['code', 'description'],
     ...schema,

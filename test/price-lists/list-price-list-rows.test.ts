@@ -5,7 +5,7 @@ import { astral, hostileTexts } from '../helpers/hostile.ts'
 import { expectPaging } from '../helpers/paging.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, aShopOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
@@ -44,9 +44,8 @@ t.test('published rows have prices, margins per dimension and dynamic attributes
 })
 
 t.test('draft rows have no prices', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const [pk] = await addProducts(shop, 'L', [key])
+  const { shop, list, pks } = await aFilledList(t, service)
+  const [pk] = pks
   const { body } = await shop.get(`${rowsPath(list)}?version=draft`)
   const { extended_catalog_id } = (await shop.get(rowsPath(list))).body.results[0]
   t.strictSame(body, { count: 1, results: [{ pk, extended_catalog_id, ...key }] })
@@ -189,10 +188,9 @@ t.test('priced picks rows by whether every cell has a price', async (t) => {
 })
 
 t.test('a calendar row is priced with a price of every dimension on every day', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', is_calendar: true, price_dimensions: ['x', 'y'] })
-  await addProducts(shop, 'L', [key])
-  for (const [index, price_dimension] of ['x', 'y'].entries()) {
+  const price_dimensions = ['x', 'y']
+  const { shop, list } = await aFilledList(t, service, { is_calendar: true, price_dimensions })
+  for (const [index, price_dimension] of price_dimensions.entries()) {
     const cells = days.map((date) => ({ ...key, date, price_dimension, price: 1 }))
     await setPrices(shop, 'L', cells)
     t.equal((await shop.get(`${rowsPath(list)}?priced=true`)).body.count, index)

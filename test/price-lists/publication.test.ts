@@ -9,7 +9,7 @@ import { runApplyPlan } from '../../src/prices/plans/apply-job.ts'
 import { runMakePlan } from '../../src/prices/plans/make-plan-job.ts'
 import { runRevert } from '../../src/prices/revert/revert-price-list.ts'
 import { startTestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import { openJobsDatabase, testFileLoader } from '../helpers/workers.ts'
 
@@ -17,9 +17,7 @@ const service = await startTestService(t, { ROLE: 'api' })
 const db = openJobsDatabase(t, service)
 
 t.test('all rows go that no reader sees any more, however many, and no others', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id: priceListId } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, id: priceListId } = await aFilledList(t, service)
   const [{ version }] = await select(service.url, 'select version from price_lists')
   const addRemoved = (name: string, count: number, removedVersion: number) =>
     select(
@@ -77,9 +75,7 @@ t.test('a process that stops meanwhile leaves it to another', async (t) => {
 })
 
 t.test('a list is tidied no more once the process is to stop', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, id } = await aFilledList(t, service)
   const ofList = `where price_list_id = ${id}`
   await select(service.url, `update price_list_rows set removed_version = 1 ${ofList}`)
   const turn = { db, account: shop.id, priceListId: id }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { dayAfter, today } from '../../src/price-lists/calendar.ts'
 import { expectAbsentLists } from '../helpers/absent-list.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop } from '../helpers/shop.ts'
 
 const service = await sharedService()
 
@@ -40,10 +40,8 @@ t.test('shows the settings of a list, and leaves out a description that it has n
 })
 
 t.test('a publication shows, and when it was', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
   const before = Date.now()
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, id } = await aFilledList(t, service)
   const { is_published, published_at } = (await shop.get(`/api/v1/price_list/${id}`)).body
   t.equal(is_published, true)
   t.ok(Date.parse(published_at) >= before - 1 && Date.parse(published_at) <= Date.now() + 1)

@@ -3,7 +3,7 @@ import { startAttempt } from '../../src/jobs/attempt.ts'
 import { syncInChunks } from '../../src/price-lists/sync-job.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList, aList, aShop } from '../helpers/shop.ts'
 import { codes, inUk, names, pks, pricesPath, rowsOf, sync, upsertPath } from '../helpers/sync.ts'
 import { anAttempt, openJobsDatabase, startTestWorkers, stopAfter } from '../helpers/workers.ts'
 
@@ -12,9 +12,8 @@ const service = await sharedService()
 const idle = await startTestService(t, { ROLE: 'api' })
 
 t.test('above 100 products answers a job, whose result is the same object', async (t) => {
-  const shop = await aShop(t, service, { codes: codes(0, 101), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const before = await addProducts(shop, 'L', inUk(codes(0, 70)))
+  const some = { codes: codes(0, 101), rows: inUk(codes(0, 70)) }
+  const { shop, list, pks: before } = await aFilledList(t, service, some)
   const price = { code: 'P0000', country: 'UK', price: 3 }
   await shop.post(pricesPath, { price_list_name: 'L', payload: [price] })
   const off = inUk(codes(40, 70)).map((row) => ({ ...row, active: false }))
@@ -45,9 +44,7 @@ t.test('above 100 products answers a job, whose result is the same object', asyn
 })
 
 t.test('a job of which nothing matches any more empties the list', async (t) => {
-  const shop = await aShop(t, service, { codes: codes(0, 120), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', inUk(codes(0, 120)))
+  const { shop, list } = await aFilledList(t, service, { codes: codes(0, 120) })
   const off = inUk(codes(0, 120)).map((row) => ({ ...row, active: false }))
   await shop.post(upsertPath, off)
   const job = await shop.finished((await sync(shop)).body)

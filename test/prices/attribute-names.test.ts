@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const uk = { code: 'A', country: 'UK' }
@@ -9,9 +9,7 @@ const fr = { code: 'A', country: 'FR' }
 
 /** A shop with the rows UK and FR of A in the published list L. */
 async function aPublishedShop(t: Test): Promise<TestAccount> {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk, fr])
+  const { shop } = await aFilledList(t, service, { countries: ['UK', 'FR'] })
   return shop
 }
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
 import { startTestService, type TestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop, aShopOf } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShopOf } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/get_prices/'
@@ -130,9 +130,7 @@ t.test(
   'a read that takes longer than five seconds is refused as too costly, never as 503',
   async (t) => {
     const service = await startTestService(t)
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['FR'] })
-    await aList(shop, { name: 'L' })
-    await addProducts(shop, 'L', [{ code: 'A', country: 'FR' }])
+    const { shop } = await aFilledList(t, service, { countries: ['FR'] })
     await slowDown(service, 'price_list_rows')
     await slowDown(service, 'products')
     const reads = [
@@ -148,9 +146,7 @@ t.test(
 
 t.test('pages that take long hold up no prices, of the own account or of others', async (t) => {
   const service = await startTestService(t, { DATABASE_CONNECTIONS: '1' })
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['FR'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'FR' }])
+  const { shop } = await aFilledList(t, service, { countries: ['FR'] })
   await select(
     service.url,
     `create policy slow on products as restrictive for select using (pg_sleep(3) is not null)`,

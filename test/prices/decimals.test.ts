@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { loadPath as agreementsPath } from '../helpers/agreement.ts'
 import { expectAllFaults, expectFaults, type Faults } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { aFilledList, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const updates = '/api/v1/prices/bulk_update_prices/'
@@ -11,9 +11,8 @@ const csv = { 'content-type': 'text/csv' }
 
 /** A list "L" of two decimals with the rows A, B and C. */
 async function aRoundedList(t: Test, settings: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', decimals: 2, ...settings })
-  await addProducts(shop, 'L', ['A', 'B', 'C'].map(uk))
+  const codes = ['A', 'B', 'C']
+  const { shop, list } = await aFilledList(t, service, { codes, decimals: 2, ...settings })
   const update = (payload: object[], query = '') =>
     shop.post(updates + query, { price_list_name: 'L', payload })
   const sendFile = (file: string, query = '', headers: Record<string, string> = {}) =>
@@ -170,9 +169,7 @@ for (const [decimals, values] of shownAt)
 
 t.test('a large read rounds, too', async (t) => {
   const codes = Array.from({ length: 2100 }, (_, index) => `P${1000 + index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L', decimals: 1 })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop } = await aFilledList(t, service, { codes, decimals: 1 })
   await setPrices(
     shop,
     'L',

@@ -1,7 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
@@ -9,11 +9,10 @@ const days = { valid_from: '2026-01-01', valid_to: '2026-12-31' }
 const date = { promotion_date: '2026-06-01' }
 
 /** A list "L" with the rows A and B in two dimensions, A priced at 10, and how its prices are explained. */
-async function aPricedList(t: Parameters<typeof aShop>[0]) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'] })
+async function aPricedList(t: Test) {
+  const price_dimensions = ['retail', 'trade']
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], price_dimensions })
   await aList(shop, { name: 'M' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
   const payload = [{ ...uk('A'), price_dimension: 'retail', price: 10 }]
   const body = { price_list_name: 'L', payload }
   await shop.send('POST', '/api/v1/prices/bulk_update_prices/', body, { 'change-note': 'why' })
@@ -165,9 +164,7 @@ t.test('the margin shows what it was computed from; not of the past', async (t) 
 
 t.test('no more than 1,000 rows are explained', async (t) => {
   const codes = Array.from({ length: 1001 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop } = await aFilledList(t, service, { codes })
   await setPrices(shop, 'L', [{ ...uk('P1'), price: 3 }])
   const read = (payload: object[], include: string[]) =>
     shop.post('/api/v1/prices/get_prices/', { price_list_name: 'L', payload, include })
@@ -179,9 +176,7 @@ t.test('no more than 1,000 rows are explained', async (t) => {
 
 t.test('a read that is sent while it is read says what is priced, too', async (t) => {
   const codes = Array.from({ length: 2100 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop } = await aFilledList(t, service, { codes })
   await setPrices(shop, 'L', [{ ...uk('P1'), price: 0 }])
   const body = { price_list_name: 'L', payload: [{}], include: ['priced'] }
   const rows = (await shop.post('/api/v1/prices/get_prices/', body)).body

@@ -1,8 +1,8 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 import { aWrittenList } from '../helpers/written-list.ts'
 
 const service = await sharedService()
@@ -17,9 +17,7 @@ interface Entry {
 }
 
 t.test('an entry is of the revision that set the price, also before `from`', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L', price_dimensions: ['retail', 'whole'] })
-  await addProducts(shop, 'L', [uk('A')])
+  const { shop } = await aFilledList(t, service, { price_dimensions: ['retail', 'whole'] })
   for (const [index, price_dimension] of ['retail', 'whole'].entries())
     await setPrices(shop, 'L', [{ ...uk('A'), price_dimension, price: 5 + index }])
   const payload = [{ ...uk('A'), price_dimension: 'retail' }]
@@ -33,9 +31,8 @@ for (const [stored, is_calendar] of [
   ['a month of a calendar row', true],
 ] as const)
   t.test(`prices of ${stored} each have their own history`, async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    await aList(shop, { name: 'L', is_calendar, price_dimensions: ['retail', 'whole'] })
-    await addProducts(shop, 'L', [uk('A')])
+    const price_dimensions = ['retail', 'whole']
+    const { shop } = await aFilledList(t, service, { is_calendar, price_dimensions })
     const [one, other] = is_calendar
       ? ['04', '05'].map((day) => ({ price_dimension: 'retail', date: `2026-05-${day}` }))
       : [{ price_dimension: 'retail' }, { price_dimension: 'whole' }]
@@ -132,10 +129,8 @@ for (const is_calendar of [false, true])
   t.test(
     `a row of a ${is_calendar ? 'calendar ' : ''}list that left and came back has each time its prices`,
     async (t) => {
-      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-      const { id } = await aList(shop, { name: 'L', is_calendar })
+      const { shop, id } = await aFilledList(t, service, { is_calendar })
       const cell = { ...uk('A'), ...(is_calendar && { date: '2026-12-24' }) }
-      await addProducts(shop, 'L', [uk('A')])
       await setPrices(shop, 'L', [{ ...cell, price: 5 }])
       const removal = { price_list_name: 'L', payload: [uk('A')] }
       await shop.post('/api/v1/prices/bulk_remove_products/', removal)
@@ -166,10 +161,8 @@ for (const is_calendar of [false, true])
   )
 
 /** A list "L" with the row A, added, then priced at 5 and at 7, and what reads its history. */
-async function aPricedRow(t: Parameters<typeof aShop>[0]) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('A')])
+async function aPricedRow(t: Test) {
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'], rows: [uk('A')] })
   for (const price of [5, 7]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   const read = (options: object, payload: object[] = [uk('A')]) =>
     shop.post(path, { price_list_name: 'L', payload, ...options })
@@ -223,9 +216,7 @@ t.test('histories of many keys come in the order of the payload', async (t) => {
 })
 
 t.test('the newest 1,000 entries are shown', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('A')])
+  const { shop } = await aFilledList(t, service)
   for (let price = 1; price <= 1000; price++) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   const { body } = await shop.post(path, { price_list_name: 'L', payload: [uk('A')] })
   const shown = body[0].history.map(({ price }: Entry) => price)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
 import { startTestService, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await sharedService()
@@ -265,13 +265,10 @@ t.test('names and values of columns are values, whatever they look like', async 
 
 t.test('a read above its limit is refused with the limit and the size', async (t) => {
   const small = await startTestService(t, { READ_ROWS_MAX: '6' })
-  const shop = await aShop(t, small, { codes: ['A', 'B', 'C'], countries: ['FR', 'UK'] })
-  await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
-  const products = ['A', 'B', 'C'].flatMap((code) => [
-    { code, country: 'FR' },
-    { code, country: 'UK' },
-  ])
-  await addProducts(shop, 'L', products)
+  const codes = ['A', 'B', 'C']
+  const countries = ['FR', 'UK']
+  const products = codes.flatMap((code) => countries.map((country) => ({ code, country })))
+  const { shop } = await aFilledList(t, small, { codes, countries, price_dimensions: ['x', 'y'] })
   const get = (rows: object[]) =>
     shop.post(path, {
       price_list_name: 'L',

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const path = '/api/v1/prices/get_prices/'
@@ -59,10 +59,8 @@ const brief = (rows: Awaited<ReturnType<typeof read>>) =>
 
 /** A shop with the products A and B, UK only, at `price` in the list L. */
 async function aPricedShop(t: Test, price = 10): Promise<TestAccount> {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'] })
   const rows = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', rows)
   await setPrices(
     shop,
     rows.map((row) => ({ ...row, price })),
@@ -262,9 +260,7 @@ t.test('a day of a calendar list has the margin at its price in force', async (t
 })
 
 t.test('what a failover has lost is forgotten, whatever is changed next', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop } = await aFilledList(t, service)
   await setPrices(shop, [{ code: 'A', country: 'UK', price: 10 }])
   const version = `settings_version from accounts where id = ${shop.id}`
   const [{ settings_version: before }] = await select(service.url, `select ${version}`)
@@ -305,10 +301,8 @@ t.test('a promotion covers the price lists that it names, all when it names none
 })
 
 t.test('a list that is named by its id has the promotions that name it', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service)
   await aList(shop, { name: 'M' })
-  await addProducts(shop, 'L', [a])
   await setPrices(shop, [{ ...a, price: 10 }])
   await promote(
     shop,
@@ -466,9 +460,7 @@ t.test(
 t.test(
   'a promotion covers the price dimensions that it names, all when it names none',
   async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    await aList(shop, { name: 'L', price_dimensions: ['retail', 'constructor'] })
-    await addProducts(shop, 'L', [a])
+    const { shop } = await aFilledList(t, service, { price_dimensions: ['retail', 'constructor'] })
     const rows = ['retail', 'constructor'].map((price_dimension) => ({ ...a, price_dimension }))
     await setPrices(
       shop,
@@ -506,9 +498,7 @@ t.test(
 t.test(
   'in a calendar list the promotion day is promotion_date, not the day of the price',
   async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    await aList(shop, { name: 'L', is_calendar: true })
-    await addProducts(shop, 'L', [a])
+    const { shop } = await aFilledList(t, service, { is_calendar: true })
     await setPrices(shop, [
       { ...a, date: '2026-07-01', price: 10 },
       { ...a, date: day, price: 20 },
@@ -628,10 +618,8 @@ t.test('the promotions of another account do not count', async (t) => {
 
 t.test('a thousand promotions on many rows give what each of them gives', async (t) => {
   const codes = Array.from({ length: 90 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L' })
+  const { shop } = await aFilledList(t, service, { codes })
   const rows = codes.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', rows)
   await setPrices(
     shop,
     rows.map((row, index) => ({ ...row, price: 100 + index })),

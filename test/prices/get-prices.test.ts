@@ -2,7 +2,7 @@ import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectFaults, expectProblem } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/get_prices/'
 const service = await sharedService()
@@ -14,9 +14,8 @@ async function aPricedShop(
   t: Parameters<typeof aShop>[0],
   overrides: Record<string, unknown> = {},
 ) {
-  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', ...overrides })
-  const ids = await addProducts(shop, 'L', [a, b])
+  const settings = { codes: ['A', 'B', 'C'], rows: [a, b], ...overrides }
+  const { shop, list, pks: ids } = await aFilledList(t, service, settings)
   const read = (payload: unknown, more: object = {}) =>
     shop.post(path, { price_list_name: 'L', payload, ...more })
   return { shop, list, ids, read }

@@ -4,7 +4,7 @@ import { anApiKey, withKey } from '../helpers/api-keys.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList, uk } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 
 const service = await sharedService()
 type Tap = Parameters<typeof aPricedList>[0]
@@ -70,9 +70,8 @@ t.test('errors name the row, the old and the new price and the limit', async (t)
 
 t.test('of many violations the first 1,000 in the order of the call are listed', async (t) => {
   const codes = ['A', 'B', 'C']
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L', is_calendar: true, guardrails: { min_price: 9 } })
-  await addProducts(shop, 'L', codes.map(uk))
+  const guardrails = { min_price: 9 }
+  const { shop } = await aFilledList(t, service, { codes, is_calendar: true, guardrails })
   const days = Array.from({ length: 365 }, (_, day) => dayAfter('2026-12-31', -day))
   const payload = days.flatMap((date) => codes.map((code) => ({ ...uk(code), date, price: 1 })))
   const json = await shop.post(updates, { price_list_name: 'L', payload })
@@ -101,9 +100,8 @@ t.test('files and jobs are guarded, too, and name lines', async (t) => {
 })
 
 t.test('days of a calendar list are guarded', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L', is_calendar: true, guardrails: { max_price: 9 } })
-  await addProducts(shop, 'L', [uk('A')])
+  const guardrails = { max_price: 9 }
+  const { shop } = await aFilledList(t, service, { is_calendar: true, guardrails })
   const payload = ['2026-01-01', '2026-02-03'].map((date, index) => {
     return { ...uk('A'), date, price: 9 + index }
   })
@@ -113,9 +111,7 @@ t.test('days of a calendar list are guarded', async (t) => {
 
 async function aLongList(t: Tap, guardrails: object, { rows = 100, is_calendar = false } = {}) {
   const codes = Array.from({ length: rows }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', guardrails, is_calendar })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes, guardrails, is_calendar })
   const update = (count: number, query = '') =>
     shop.post(`${updates}${query}`, {
       price_list_name: 'L',

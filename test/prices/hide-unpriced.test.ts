@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { expectProblem } from '../helpers/faults.ts'
 import { startTestService } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { aFilledList, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const codes = ['A', 'B', 'C']
@@ -15,10 +15,8 @@ const path = '/api/v1/prices/get_prices/'
  * nothing but C in the UK.
  */
 async function aHidingList(t: Test, settings: Record<string, unknown> = {}, by = service) {
-  const shop = await aShop(t, by, { codes, countries: ['FR', 'UK'] })
-  const list = { name: 'L', price_dimensions: ['retail', 'trade'], hide_unpriced: true }
-  const { id } = await aList(shop, { ...list, ...settings })
-  await addProducts(shop, 'L', keys)
+  const list = { price_dimensions: ['retail', 'trade'], hide_unpriced: true, ...settings }
+  const { shop, id } = await aFilledList(t, by, { codes, countries: ['FR', 'UK'], ...list })
   const date = settings.is_calendar ? { date: day } : {}
   const set = (code: string, country: string, price_dimension: string, price: number) =>
     setPrices(shop, 'L', [{ code, country, price_dimension, ...date, price }])
@@ -137,10 +135,8 @@ t.test('only cells that are read count for the limit of a read', async (t) => {
 
 t.test('a large read hides them, too', async (t) => {
   const all = Array.from({ length: 2100 }, (_, index) => `P${1000 + index}`)
-  const shop = await aShop(t, service, { codes: all, countries: ['UK'] })
-  await aList(shop, { name: 'L', hide_unpriced: true })
+  const { shop } = await aFilledList(t, service, { codes: all, hide_unpriced: true })
   const rows = all.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', rows)
   const even = rows.filter((_, index) => index % 2 === 0)
   const prices = even.map((row, index) => ({ ...row, price: index / 4 }))
   await setPrices(shop, 'L', prices)

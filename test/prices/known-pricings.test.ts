@@ -4,7 +4,7 @@ import { KnownPricings, type Pricing } from '../../src/prices/read/pricing.ts'
 import { compilePromotions } from '../../src/promotions/promoted-prices.ts'
 import { startServiceOn, type TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 
 const service = await sharedService()
@@ -108,10 +108,8 @@ t.test('a read sees new prices and another list of the same name at once', async
 })
 
 t.test('so does every way to read', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR', 'DE', 'IT', 'ES'] })
+  const { shop, id } = await aFilledList(t, service, { countries: ['UK', 'FR', 'DE', 'IT', 'ES'] })
   const all = ['UK', 'FR', 'DE', 'IT', 'ES'].map((country) => ({ code: 'A', country }))
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', all)
   await setPrices(
     shop,
     'L',
@@ -146,9 +144,8 @@ t.test('so does every way to read', async (t) => {
 })
 
 t.test('a list that a failover has lost is forgotten when its id is given again', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'lost', price_dimensions: ['retail', 'wholesale'] })
-  await addProducts(shop, 'lost', [a])
+  const price_dimensions = ['retail', 'wholesale']
+  const { shop, id } = await aFilledList(t, service, { name: 'lost', price_dimensions })
   const wholesale = { ...a, price_dimension: 'wholesale' }
   const byId = { price_list_name: undefined, price_list_id: id }
   for (const request of [{ price_list_name: 'lost' }, byId])

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { dayAfter, today } from '../../src/price-lists/calendar.ts'
 import { expectFaults, expectProblem, faultsOf } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const path = '/api/v1/prices/get_prices/'
@@ -60,9 +60,8 @@ for (const [days, expected] of states)
 
 t.test('large reads and reads of many keys have the header', async (t) => {
   const codes = Array.from({ length: 2500 }, (_, index) => `P${1000 + index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L', valid_from: inDays(-2), valid_to: inDays(-1) })
-  await addProducts(shop, 'L', codes.map(uk))
+  const valid = { valid_from: inDays(-2), valid_to: inDays(-1) }
+  const { shop } = await aFilledList(t, service, { codes, ...valid })
   for (const payload of [[{}], codes.map(uk), [{ country: 'UK' }]])
     for (const include of [[], ['dynamic_attributes']]) {
       const body = { price_list_name: 'L', payload, include }

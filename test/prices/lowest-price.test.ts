@@ -2,7 +2,7 @@ import t from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const a = { code: 'A', country: 'UK' }
@@ -10,9 +10,7 @@ type Tap = Parameters<typeof aShop>[0]
 
 /** A list "L" that is there since the first day, with a row that had these prices from these days on, at noon. */
 async function aListOverTime(t: Tap, prices: Record<string, number>) {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [a])
+  const { shop, id } = await aFilledList(t, service)
   for (const price of Object.values(prices)) await setPrices(shop, 'L', [{ ...a, price }])
   const days = Object.keys(prices)
   for (const [index, day] of [days[0], ...days].entries())
@@ -116,10 +114,8 @@ t.test('what was marked as a mistake does not count', async (t) => {
 })
 
 t.test('a price that a mistaken undo left in force does not count', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'] })
   const b = { ...a, code: 'B' }
-  await addProducts(shop, 'L', [a, b])
   for (const price of [20, 5, 10]) await setPrices(shop, 'L', [{ ...a, price }])
   await setPrices(shop, 'L', [
     { ...a, price: 5 },
@@ -219,13 +215,10 @@ t.test(
   'one row has the same lowest price as among many, also where a mistake came before',
   async (t) => {
     const codes = Array.from({ length: 60 }, (_, index) => `C${index}`)
-    const shop = await aShop(t, service, { codes, countries: ['UK'] })
-    const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'] })
-    await addProducts(
-      shop,
-      'L',
-      codes.map((code) => ({ code, country: 'UK' })),
-    )
+    const { shop, id } = await aFilledList(t, service, {
+      codes,
+      price_dimensions: ['retail', 'trade'],
+    })
     const cell = (code: string, price_dimension: string) => ({
       code,
       country: 'UK',
@@ -361,9 +354,7 @@ for (const is_calendar of [true, false])
   t.test(
     `a read that would find over 500,000 past prices is refused, calendar: ${is_calendar}`,
     async (t) => {
-      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-      await aList(shop, { name: 'L', is_calendar })
-      await addProducts(shop, 'L', [a])
+      const { shop } = await aFilledList(t, service, { is_calendar })
       const day = { ...a, ...(is_calendar && { date: '2026-12-24' }) }
       for (let price = 1; price <= 60; price++) await setPrices(shop, 'L', [{ ...day, price }])
       const read = (rows: number) =>

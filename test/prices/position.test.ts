@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { loadPath } from '../helpers/agreement.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
@@ -14,9 +14,7 @@ const daysAgo = (days: number, time = '12:00:00Z') =>
 
 /** A list "L" with the rows A and B, A priced at 10, and how its position is read. */
 async function aPosition(t: Test, options: object = {}, schema: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  await aList(shop, { name: 'L', ...options })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'], ...options })
   const compete = (...entries: object[]) =>
     shop.post(
       '/api/v1/competitor_prices/bulk_create_or_update/',

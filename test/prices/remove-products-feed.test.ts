@@ -3,7 +3,7 @@ import { expectFaults, expectProblem } from '../helpers/faults.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { aPricedList, uk } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { aFilledList, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_remove_products/?price_list_name=L'
 const service = await sharedService()
@@ -44,9 +44,7 @@ t.test('an export of products says what leaves', async (t) => {
 
 t.test('above 100 products a job removes them', async (t) => {
   const codes = someCodes(101)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const pks = await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list, pks } = await aFilledList(t, service, { codes })
   const { status, body } = await shop.send('POST', path, fileOf(codes), csv)
   t.equal(status, 201)
   t.match(body, { status: 'progress', progress: { total: 101 } })
@@ -56,9 +54,7 @@ t.test('above 100 products a job removes them', async (t) => {
 
 t.test('a job that loads the file removes its products itself', async (t) => {
   const codes = someCodes(101)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes })
   const prefer = { ...csv, prefer: 'respond-async' }
   const { status, body } = await shop.send('POST', path, fileOf(codes.slice(1)), prefer)
   t.equal(status, 202)

@@ -5,7 +5,15 @@ import { someCodes } from '../helpers/jobs.ts'
 import { aPricedList, uk } from '../helpers/plans.ts'
 import { startTestService } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, rowsOf, setPrices } from '../helpers/shop.ts'
+import {
+  addProducts,
+  aFilledList,
+  aList,
+  aShop,
+  aShopOf,
+  rowsOf,
+  setPrices,
+} from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_remove_products/'
 const service = await sharedService()
@@ -91,9 +99,7 @@ t.test('a product that is added again starts anew, and a sync adds it again', as
 })
 
 t.test('rows leave a calendar list with their days, and return with them', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', is_calendar: true })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], is_calendar: true })
   await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-03-01', price: 7 }])
   await shop.post(path, remove('A'))
   t.strictSame(codesOf(await rowsOf(shop, list)), ['B'])
@@ -107,9 +113,8 @@ t.test('rows leave a calendar list with their days, and return with them', async
 
 t.test('above 100 products answers a job, whose result is the ids of the rows', async (t) => {
   const codes = someCodes(150)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  const pks = await addProducts(shop, 'L', codes.slice(0, 120).map(uk))
+  const rows = codes.slice(0, 120).map(uk)
+  const { shop, list, pks } = await aFilledList(t, service, { codes, rows })
   const named = ['nowhere', ...codes.slice(20).toReversed()]
   const { status, headers, body } = await shop.post(path, remove(...named))
   t.equal(status, 201)
@@ -128,9 +133,7 @@ t.test('above 100 products answers a job, whose result is the ids of the rows', 
 
 t.test('a job reports no row that was removed before and is not deleted yet', async (t) => {
   const codes = someCodes(101)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('P000')])
+  const { shop, id } = await aFilledList(t, service, { codes, rows: [uk('P000')] })
   const removed = 'update price_list_rows set removed_version = 1'
   await query(service.url, `${removed} where price_list_id = ${id}`)
   const job = await shop.finished((await shop.post(path, remove(...codes))).body)
@@ -140,9 +143,7 @@ t.test('a job reports no row that was removed before and is not deleted yet', as
 
 t.test('a cancelled job has removed nothing', async (t) => {
   const codes = someCodes(101)
-  const shop = await aShop(t, idle, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('P000')])
+  const { shop } = await aFilledList(t, idle, { codes, rows: [uk('P000')] })
   const { body } = await shop.post(path, remove(...codes))
   const { body: job } = await shop.post(`/api/v1/jobs/${body.id}/cancel/`, undefined)
   t.equal(job.status, 'cancelled')
@@ -220,9 +221,8 @@ t.test('max_removed_percent refuses what removes more, unless it is overridden',
 
 t.test('exactly the percentage may be removed', async (t) => {
   const codes = someCodes(375)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L', guardrails: { max_removed_percent: 18.4 } })
-  await addProducts(shop, 'L', codes.map(uk))
+  const guardrails = { max_removed_percent: 18.4 }
+  const { shop } = await aFilledList(t, service, { codes, guardrails })
   t.equal((await shop.post(path, remove(...codes.slice(0, 70)))).status, 422)
   t.equal((await shop.post(path, remove(...codes.slice(0, 69)))).status, 201)
 })
@@ -231,9 +231,8 @@ t.test(
   'a job that a guardrail refuses fails, and leaves draft and readers as they were',
   async (t) => {
     const codes = someCodes(110)
-    const shop = await aShop(t, service, { codes, countries: ['UK'] })
-    const list = await aList(shop, { name: 'L', guardrails: { max_removed_percent: 50 } })
-    await addProducts(shop, 'L', codes.map(uk))
+    const guardrails = { max_removed_percent: 50 }
+    const { shop, list } = await aFilledList(t, service, { codes, guardrails })
     const job = await shop.finished((await shop.post(path, remove(...codes))).body)
     t.match(job, {
       status: 'failed',
@@ -284,9 +283,7 @@ t.test('a row that was changed, left or came since makes the plan stale', async 
 })
 
 t.test('so does a day of a calendar list that was priced since', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', is_calendar: true })
-  await addProducts(shop, 'L', [uk('A')])
+  const { shop, list } = await aFilledList(t, service, { is_calendar: true })
   const { body: plan } = await shop.post(`${path}?plan=true`, remove('A'))
   await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-03-01', price: 7 }])
   const refused = await shop.post(`/api/v1/plans/${plan.id}/apply/`, {})
@@ -311,9 +308,7 @@ t.test(
 
 t.test('a job applies a plan of more than 100 rows', async (t) => {
   const codes = someCodes(120)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes })
   const { body: plan } = await shop.post(`${path}?plan=true`, remove(...codes))
   t.equal(plan.summary.removed, 120)
   const { body } = await shop.post(`/api/v1/plans/${plan.id}/apply/`, {})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop } from '../helpers/shop.ts'
 import { select } from '../helpers/sql.ts'
 import {
   codes,
@@ -201,9 +201,8 @@ t.test('so does one whose removed row is not deleted yet', async (t) => {
 
 t.test('removed rows and their calendar prices are kept apart from the list', async (t) => {
   for (const count of [2, 150]) {
-    const shop = await aShop(t, service, { codes: codes(0, count), countries: ['UK'] })
-    const list = await aList(shop, { name: 'L', is_calendar: true })
-    await addProducts(shop, 'L', inUk(codes(0, count)))
+    const settings = { codes: codes(0, count), is_calendar: true }
+    const { shop, list } = await aFilledList(t, service, settings)
     const payload = [{ code: 'P0000', country: 'UK', date: '2026-01-01', price: 7 }]
     await shop.post(pricesPath, { price_list_name: 'L', payload })
     const inactive = inUk(codes(0, count - 1)).map((row) => ({ ...row, active: false }))
@@ -224,9 +223,8 @@ t.test('removed rows and their calendar prices are kept apart from the list', as
 })
 
 t.test('up to 100 products are handled at once; added, removed and untouched count', async (t) => {
-  const shop = await aShop(t, service, { codes: codes(0, 101), countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', inUk(codes(0, 70)))
+  const rows = inUk(codes(0, 70))
+  const { shop, list } = await aFilledList(t, service, { codes: codes(0, 101), rows })
   const off = inUk([...codes(40, 70), 'P0100']).map((row) => ({ ...row, active: false }))
   await shop.post(upsertPath, off)
   const atOnce = await sync(shop)

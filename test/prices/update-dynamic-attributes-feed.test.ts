@@ -1,7 +1,7 @@
 import t from 'tap'
 import { expectFaults } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_dynamic_attributes/?price_list_name=list'
 const service = await sharedService()
@@ -10,12 +10,7 @@ const head = 'code,country,dynamic_attribute_name,dynamic_attribute_value'
 t.test(
   'dynamic attributes of a file are JSON where they can be read as JSON, else texts',
   async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
-    const list = await aList(shop, {})
-    await addProducts(shop, 'list', [
-      { code: 'A', country: 'UK' },
-      { code: 'A', country: 'FR' },
-    ])
+    const { shop, list } = await aFilledList(t, service, { countries: ['UK', 'FR'], name: 'list' })
     const rows = [
       'A,UK,shelf,"{""aisle"":4}"',
       'A,UK,on,TRUE',
@@ -62,9 +57,7 @@ t.test('a cell that says null removes the attribute; a text may say so, too', as
 })
 
 t.test('null in a line of NDJSON removes the attribute, and so it does in a job', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service, { name: 'list' })
   const line = (name: string, value: unknown) =>
     `${JSON.stringify({ code: 'A', country: 'UK', dynamic_attribute_name: name, dynamic_attribute_value: value })}\n`
   const type = { 'content-type': 'application/x-ndjson' }
@@ -154,10 +147,8 @@ for (const type of ['text/csv', 'application/x-ndjson']) {
 }
 
 t.test('each row of a list takes 100 names of a file, however often they are there', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
-  const list = await aList(shop, {})
+  const { shop, list } = await aFilledList(t, service, { countries: ['UK', 'FR'], name: 'list' })
   const keys = ['UK', 'FR'].map((country) => ({ code: 'A', country }))
-  await addProducts(shop, 'list', keys)
   const lines = keys.flatMap(({ country }) =>
     Array.from({ length: 100 }, (_, index) => `A,${country},n${index},1`),
   )
@@ -170,9 +161,7 @@ t.test('each row of a list takes 100 names of a file, however often they are the
 })
 
 t.test('a full row takes new values for its names from a file, but no other name', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service, { name: 'list' })
   const send = (from: number, until: number, value: number) => {
     const rows = Array.from({ length: until - from }, (_, at) => `A,UK,n${from + at},${value}`)
     return shop.send('POST', path, [head, ...rows].join('\n'), { 'content-type': 'text/csv' })
@@ -187,10 +176,8 @@ t.test('a full row takes new values for its names from a file, but no other name
 })
 
 t.test('names that are removed make room for others, in a file as in JSON', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK', 'FR'] })
-  await aList(shop, {})
+  const { shop } = await aFilledList(t, service, { countries: ['UK', 'FR'], name: 'list' })
   const keys = ['UK', 'FR'].map((country) => ({ code: 'A', country }))
-  await addProducts(shop, 'list', keys)
   const [address] = path.split('?') as [string]
   const inJson = (rows: [name: string, value: unknown][]) =>
     shop.post(address, {
@@ -236,9 +223,7 @@ t.test('names that are removed make room for others, in a file as in JSON', asyn
 })
 
 t.test('bad rows of a file are named, and nothing is set', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service, { name: 'list' })
   const names = Array.from({ length: 101 }, (_, index) => `A,UK,n${index},1`)
   const cases: [string[], ...[number, string, string][]][] = [
     [['X,UK,n,1'], [2, '/0/code', 'row_not_in_list']],

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_dynamic_attributes/'
 const service = await sharedService()
@@ -14,12 +14,8 @@ function attribute(name: string, value: unknown, of: object = key): Record<strin
 }
 
 /** A shop with the rows A and B, UK and FR, in the published list L. */
-async function aPublishedShop(t: Test): Promise<{ shop: TestAccount; id: number; pks: number[] }> {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
-  const { id } = await aList(shop, { name: 'L' })
-  const rows = ['A', 'B'].flatMap((code) => ['UK', 'FR'].map((country) => ({ code, country })))
-  return { shop, id, pks: await addProducts(shop, 'L', rows) }
-}
+const aPublishedShop = (t: Test) =>
+  aFilledList(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
 
 const set = (shop: TestAccount, payload: unknown[], list: object = { price_list_name: 'L' }) =>
   shop.post(path, { ...list, payload })
@@ -168,9 +164,8 @@ t.test('prices and the draft are not altered, and attributes survive a publicati
 })
 
 t.test('a calendar list has attributes by row, not by day', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L', is_calendar: true })
-  const [pk] = await addProducts(shop, 'L', [key])
+  const { shop, pks } = await aFilledList(t, service, { is_calendar: true })
+  const [pk] = pks
   t.strictSame((await set(shop, [attribute('a', 1)])).body, [pk])
   const { status, body } = await set(shop, [{ ...attribute('a', 2), date: '2026-01-01' }])
   t.equal(status, 400)

@@ -1,7 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { expectFaults } from '../helpers/faults.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
+import { addProducts, aFilledList, rowsOf } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_prices/'
 const service = await sharedService()
@@ -9,10 +9,9 @@ const a = { code: 'A', country: 'UK' }
 const b = { code: 'B', country: 'UK' }
 
 /** A shop with a published calendar list L of A and B. */
-async function aCalendar(t: Parameters<typeof aShop>[0], overrides: Record<string, unknown> = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', is_calendar: true, ...overrides })
-  const ids = await addProducts(shop, 'L', [a, b])
+async function aCalendar(t: Test, overrides: Record<string, unknown> = {}) {
+  const settings = { codes: ['A', 'B'], is_calendar: true, ...overrides }
+  const { shop, list, pks: ids } = await aFilledList(t, service, settings)
   const update = (payload: unknown) => shop.post(path, { price_list_name: 'L', payload })
   const read = async (...payload: object[]): Promise<number[]> => {
     const response = await shop.post('/api/v1/prices/get_prices/', {

@@ -3,7 +3,7 @@ import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/faults.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_prices/'
 const service = await sharedService()
@@ -15,9 +15,8 @@ const send = (shop: TestAccount, query: string, file: string, type = 'text/csv')
   shop.send('POST', `${path}?${query}`, file, { 'content-type': type })
 
 t.test('prices of a file are set like those of JSON; the others stay', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  const list = await aList(shop, { price_dimensions: ['retail', 'wholesale'] })
-  await addProducts(shop, 'list', keys)
+  const settings = { name: 'list', price_dimensions: ['retail', 'wholesale'] }
+  const { shop, list } = await aFilledList(t, service, { codes, countries, ...settings })
   await setPrices(shop, 'list', [{ ...keys[0], price_dimension: 'wholesale', price: 9 }])
   const file = 'country,code,price_dimension,price\nUK,A,retail,1.50\nFR,A,wholesale,2\n'
   const answer = await send(shop, 'price_list_name=list', file)
@@ -112,9 +111,8 @@ for (const [kind, overrides] of Object.entries(lists)) {
 for (const [kind, overrides] of Object.entries(lists))
   for (const type of ['text/csv', 'application/x-ndjson'])
     t.test(`a list ${kind}, exported as ${type} and loaded again, is as it was`, async (t) => {
-      const shop = await aShop(t, service, { codes, countries })
-      const list = await aList(shop, overrides)
-      await addProducts(shop, 'list', keys)
+      const settings = { codes, countries, name: 'list', ...overrides }
+      const { shop, list } = await aFilledList(t, service, settings)
       const cell = kind === 'of days' ? { date: '2028-02-29' } : { price_dimension: 'retail' }
       await setPrices(shop, 'list', [{ ...keys[1], ...cell, price: 0 }])
       const rows = `/api/v1/price_list/${list.id}/rows`
@@ -125,9 +123,7 @@ for (const [kind, overrides] of Object.entries(lists))
     })
 
 t.test('lines that are not priced set nothing and are not checked', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', keys)
+  const { shop, list } = await aFilledList(t, service, { codes, countries, name: 'list' })
   const file = [
     'pk,code,country,price,priced',
     ',A,UK,1,TRUE',
@@ -151,9 +147,7 @@ t.test('lines that are not priced set nothing and are not checked', async (t) =>
 })
 
 t.test('priced is true or false, and no key of a JSON body', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  await aList(shop, {})
-  await addProducts(shop, 'list', keys)
+  const { shop } = await aFilledList(t, service, { codes, countries, name: 'list' })
   const row = { ...keys[0], price: 1 }
   const lines: [string, string][] = [
     ['code,country,price,priced\nA,UK,1,no\n', 'text/csv'],
@@ -177,9 +171,7 @@ t.test('priced is true or false, and no key of a JSON body', async (t) => {
 })
 
 t.test('a file in the background skips lines that are not priced', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  await aList(shop, {})
-  await addProducts(shop, 'list', keys)
+  const { shop } = await aFilledList(t, service, { codes, countries, name: 'list' })
   const headers = { 'content-type': 'text/csv', prefer: 'respond-async' }
   const file = 'code,country,price,priced\nA,UK,1,true\nA,FR,0,false\n'
   const { body } = await shop.send('POST', `${path}?price_list_name=list`, file, headers)
@@ -187,9 +179,7 @@ t.test('a file in the background skips lines that are not priced', async (t) => 
 })
 
 t.test('bad rows of a file are named, and nothing is set', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', keys)
+  const { shop, list } = await aFilledList(t, service, { codes, countries, name: 'list' })
   const before = await rowsOf(shop, list)
   const cases: [string, ...[number, string, string][]][] = [
     ['country,code,price\nUK,A,1\nUK,X,1\n', [3, '/1/code', 'row_not_in_list']],
@@ -220,9 +210,8 @@ t.test('bad rows of a file are named, and nothing is set', async (t) => {
 })
 
 t.test('a file without the column of the day or the dimension is refused once', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  await aList(shop, { name: 'L', is_calendar: true, price_dimensions: ['retail', 'wholesale'] })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const price_dimensions = ['retail', 'wholesale']
+  const { shop } = await aFilledList(t, service, { is_calendar: true, price_dimensions })
   const { body } = await send(shop, 'price_list_name=L', 'code,country,price\nA,UK,1\nA,UK,2\n')
   t.match(body, {
     type: 'invalid-request',
@@ -235,9 +224,7 @@ t.test('a file without the column of the day or the dimension is refused once', 
 })
 
 t.test('each rejected row has its error, also where rows are equal', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  await aList(shop, {})
-  await addProducts(shop, 'list', keys)
+  const { shop } = await aFilledList(t, service, { codes, countries, name: 'list' })
   const file = 'country,code,price\nUK,X,1\nUK,A,1\nUK,X,1\n'
   const type = { 'content-type': 'text/csv', accept: 'text/csv' }
   const { body } = await shop.send('POST', `${path}?price_list_name=list`, file, type)
@@ -246,9 +233,7 @@ t.test('each rejected row has its error, also where rows are equal', async (t) =
 })
 
 t.test('a row that was removed and is not deleted yet is not in the list', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', keys)
+  const { shop, list } = await aFilledList(t, service, { codes, countries, name: 'list' })
   const text = 'update price_list_rows set removed_version = added_version where price_list_id = '
   await query(service.url, text + list.id)
   const { status, body } = await send(shop, 'price_list_name=list', 'country,code,price\nUK,A,1\n')
@@ -274,9 +259,7 @@ t.test('the query names the list', async (t) => {
 })
 
 t.test('a file for a list that was made elsewhere is 409, at once and as a job', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, {})
-  await addProducts(shop, 'list', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service, { name: 'list' })
   const before = await rowsOf(shop, list)
   await query(service.url, `update price_lists set origin = 'ui' where id = ${list.id}`)
   const columns = {
@@ -301,9 +284,7 @@ function withoutIds(rows: Record<string, unknown>[]): unknown[] {
 }
 
 t.test('all rows of a file for the wrong list are counted, the first of them named', async (t) => {
-  const shop = await aShop(t, service, { codes, countries })
-  await aList(shop, { name: 'wrong' })
-  await addProducts(shop, 'wrong', keys)
+  const { shop } = await aFilledList(t, service, { codes, countries, name: 'wrong' })
   const rows = Array.from({ length: 100_500 }, (_, row) => `UK,unknown ${row},1`)
   const file = ['country,code,price', 'UK,A,1', ...rows].join('\n')
   const { status, body } = await send(shop, 'price_list_name=wrong', file)

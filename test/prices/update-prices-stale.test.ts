@@ -1,18 +1,16 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_prices/'
 const service = await sharedService()
 const key = { code: 'A', country: 'UK' }
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
 
-async function aListOf(t: Parameters<typeof aShop>[0], overrides: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', ...overrides })
-  await addProducts(shop, 'L', [key, { ...key, code: 'B' }])
+async function aListOf(t: Test, overrides: object = {}) {
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], ...overrides })
   const set = (payload: object[], more: object = {}) =>
     shop.post(path, { price_list_name: 'L', payload, ...more })
   return { shop, list, set }

@@ -4,7 +4,15 @@ import { query } from '../helpers/database.ts'
 import { expectFaults, expectProblem } from '../helpers/faults.ts'
 import { startTestService } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, rowsOf, setPrices } from '../helpers/shop.ts'
+import {
+  addProducts,
+  aFilledList,
+  aList,
+  aShop,
+  aShopOf,
+  rowsOf,
+  setPrices,
+} from '../helpers/shop.ts'
 
 const path = '/api/v1/prices/bulk_update_prices/'
 const service = await sharedService()
@@ -60,10 +68,9 @@ t.test('a large payload, which travels by COPY, is written as a small one is', a
     ' ',
   ]
   const codes = [...odd, ...Array.from({ length: 12_000 }, (_, index) => `P${index}`)]
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
+  const price_dimensions = ['x', 'y']
+  const { shop, list, pks: ids } = await aFilledList(t, service, { codes, price_dimensions })
   const keys = codes.map((code) => ({ code, country: 'UK' }))
-  const ids = await addProducts(shop, 'L', keys)
   const payload = keys.map((key, index) => ({ ...key, price_dimension: 'y', price: index + 0.5 }))
   const update = (rows: object[]) => shop.post(path, { price_list_name: 'L', payload: rows })
   t.strictSame((await update(payload)).body, ids, 'the ids in payload order')
@@ -128,10 +135,8 @@ t.test('money is exact: what was written is what is read', async (t) => {
 
 t.test('any number of 15 digits and 6 decimals is read as it was written', async (t) => {
   const codes = Array.from({ length: 100 }, (_, index) => `P${100 + index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'L' })
+  const { shop } = await aFilledList(t, service, { codes })
   const keys = codes.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', keys)
   const money = fc
     .tuple(fc.bigInt(0n, 999_999_999_999_999n), fc.integer({ min: 0, max: 6 }))
     .map(([digits, decimals]) => Number(`${digits}e-${decimals}`))
@@ -305,9 +310,7 @@ t.test(
   'a row that was removed and is not deleted yet takes no price and no attribute',
   async (t) => {
     for (const day of [{}, { date: '2026-01-01' }]) {
-      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-      const { id } = await aList(shop, { name: 'L', is_calendar: 'date' in day })
-      await addProducts(shop, 'L', [a])
+      const { shop, id } = await aFilledList(t, service, { is_calendar: 'date' in day })
       await query(
         service.url,
         `update price_list_rows set removed_version = added_version where price_list_id = ${id}`,
@@ -487,13 +490,7 @@ t.test(
   'parallel updates of one list all succeed and leave each cell with a price that was sent',
   async (t) => {
     const codes = Array.from({ length: 20 }, (_, index) => `P${index}`)
-    const shop = await aShop(t, service, { codes, countries: ['UK'] })
-    const list = await aList(shop, { name: 'L', price_dimensions: ['x', 'y'] })
-    await addProducts(
-      shop,
-      'L',
-      codes.map((code) => ({ code, country: 'UK' })),
-    )
+    const { shop, list } = await aFilledList(t, service, { codes, price_dimensions: ['x', 'y'] })
     const shuffled = () => codes.toSorted(() => Math.random() - 0.5)
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, writer) => {
@@ -526,10 +523,9 @@ t.test(
 
 t.test('updates and additions of one list at once all succeed', async (t) => {
   const codes = Array.from({ length: 10 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK', 'FR'] })
-  const list = await aList(shop, { name: 'L' })
+  const countries = ['UK', 'FR']
   const inUk = codes.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', inUk)
+  const { shop, list } = await aFilledList(t, service, { codes, countries, rows: inUk })
   const responses = await Promise.all(
     codes.flatMap((code, index) => [
       shop.post(path, {

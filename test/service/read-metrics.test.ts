@@ -8,7 +8,7 @@ import { expectProblem, send } from '../helpers/operations.ts'
 import { caller, startProcess } from '../helpers/process.ts'
 import { aSale } from '../helpers/sales.ts'
 import { jwtSecret, metricsToken, startTestService, type TestService } from '../helpers/service.ts'
-import { addProducts, aList, aShop } from '../helpers/shop.ts'
+import { aFilledList } from '../helpers/shop.ts'
 import { aToken } from '../helpers/tokens.ts'
 
 const path = '/metrics'
@@ -76,10 +76,9 @@ t.test('only the token of the operator opens it', async (t) => {
 })
 
 t.test('requests are counted by operation and status, with their time and rows', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'FR'] })
-  await aList(shop, { name: 'L' })
+  const countries = ['UK', 'FR']
   const rows = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', rows)
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'], countries, rows })
   await shop.post('/api/v1/prices/get_prices/', { price_list_name: 'L', payload: [{}] })
   await shop.post('/api/v1/prices/get_prices/', { price_list_name: 'L', payload: [{ x: 1 }] })
   await shop.get('/api/v1/product_catalog/?limit=3')

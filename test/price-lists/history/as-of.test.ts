@@ -1,9 +1,9 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { nextMoment } from '../../helpers/clocks.ts'
 import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { aFilledList, setPrices } from '../../helpers/shop.ts'
 import { aWrittenList, type ShownRows, shownBy } from '../../helpers/written-list.ts'
 
 const service = await sharedService()
@@ -37,10 +37,8 @@ const pricesPath = '/api/v1/prices/get_prices/'
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "L" with the row A, priced at 5 and then at 7, and how it is read. */
-async function aPricedList(t: Parameters<typeof aShop>[0]) {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('A')])
+async function aPricedList(t: Test) {
+  const { shop, list } = await aFilledList(t, service)
   for (const price of [5, 7]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   const read = (options: object) =>
     shop.post(pricesPath, { price_list_name: 'L', payload: [uk('A')], ...options })
@@ -159,9 +157,7 @@ t.test('a row that comes back is another one, and both are read', async (t) => {
 })
 
 t.test('a calendar row that a revert brought back shows the prices it had before', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', is_calendar: true })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'], is_calendar: true })
   const cell = (code: string, day: number) => ({ ...uk(code), date: `2026-12-0${day}` })
   for (const price of [5, 6]) await setPrices(shop, 'L', [{ ...cell('A', 1), price }])
   await shop.post('/api/v1/prices/bulk_remove_products/', {
@@ -219,9 +215,8 @@ t.test('a read of the past explains a row whose product was deleted', async (t) 
 
 t.test('one row is read as it is among many', async (t) => {
   const codes = Array.from({ length: 120 }, (_, index) => `C${String(index).padStart(3, '0')}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'] })
-  await addProducts(shop, 'L', codes.map(uk))
+  const price_dimensions = ['retail', 'trade']
+  const { shop, id } = await aFilledList(t, service, { codes, price_dimensions })
   const cell = (code: string, price_dimension: string) => ({ ...uk(code), price_dimension })
   for (let write = 1; write <= 24; write++) {
     // The last row changes first and last: a thousand changes of others come between.
@@ -264,9 +259,7 @@ t.test('one row is read as it is among many', async (t) => {
 
 t.test('a revision that an earlier version wrote with two statements is read as one', async (t) => {
   const codes = ['A', 'B', 'C']
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes })
   for (const price of [5, 7])
     await setPrices(
       shop,

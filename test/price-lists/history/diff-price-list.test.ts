@@ -1,7 +1,7 @@
 import t from 'tap'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, aShopOf, setPrices } from '../../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, aShopOf, setPrices } from '../../helpers/shop.ts'
 import { select } from '../../helpers/sql.ts'
 import { aWrittenList, type ShownRows } from '../../helpers/written-list.ts'
 
@@ -66,12 +66,10 @@ for (const is_calendar of [false, true])
   })
 
 t.test('a row that left is named by the id it had, also if it came and left again', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service)
   const key = { code: 'A', country: 'UK' }
   const remove = () =>
     shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload: [key] })
-  await addProducts(shop, 'L', [key])
   await setPrices(shop, 'L', [{ ...key, price: 5 }])
   await remove()
   await addProducts(shop, 'L', [key])
@@ -82,10 +80,8 @@ t.test('a row that left is named by the id it had, also if it came and left agai
 })
 
 t.test('a row that a revert brought back is one cell, also among many changes', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service)
   const key = { code: 'A', country: 'UK' }
-  await addProducts(shop, 'L', [key])
   await shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload: [key] })
   await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 2 })
   await setPrices(shop, 'L', [{ ...key, price: 5 }])
@@ -97,10 +93,8 @@ t.test('a row that a revert brought back is one cell, also among many changes', 
 })
 
 t.test('a file has all cells, with the change in percent rounded half up', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'] })
   const keys = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', keys)
   await setPrices(
     shop,
     'L',
@@ -123,10 +117,8 @@ t.test(
   'order=change puts the largest change first, behind cells without a percentage',
   async (t) => {
     const codes = ['A', 'B', 'C', 'D', 'E']
-    const shop = await aShop(t, service, { codes, countries: ['UK'] })
-    const { id } = await aList(shop, { name: 'L' })
     const keys = codes.map((code) => ({ code, country: 'UK' }))
-    await addProducts(shop, 'L', keys.slice(0, 4))
+    const { shop, id } = await aFilledList(t, service, { codes, rows: keys.slice(0, 4) })
     const set = (...prices: number[]) =>
       setPrices(
         shop,
@@ -151,10 +143,8 @@ t.test(
 )
 
 t.test('a change in percent rounds once, from the exact value', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'] })
   const [a, b] = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', [a, b] as object[])
   const set = (ofA: number, ofB: number) =>
     setPrices(shop, 'L', [
       { ...a, price: ofA },
@@ -169,9 +159,7 @@ t.test('a change in percent rounds once, from the exact value', async (t) => {
 })
 
 t.test('a page of more than 1,500,000 changes is too costly, a file is not', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, id } = await aFilledList(t, service)
   await setPrices(shop, 'L', [{ code: 'A', country: 'UK', price: 5 }])
   const count = (changes: number) =>
     select(

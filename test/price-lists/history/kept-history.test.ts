@@ -4,7 +4,7 @@ import { deleteOldHistory, query } from '../../helpers/database.ts'
 import { uncommitted } from '../../helpers/market.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { aFilledList, setPrices } from '../../helpers/shop.ts'
 import { select } from '../../helpers/sql.ts'
 import { openJobsDatabase } from '../../helpers/workers.ts'
 
@@ -12,9 +12,7 @@ const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
 
 t.test('history older than its days goes, and what held then stays to be read', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'] })
   for (const price of [5, 6]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [{ ...uk('B'), active: false }])
   await shop.post('/api/v1/prices/sync_with_catalog/', { price_list_name: 'L' })
@@ -58,9 +56,7 @@ t.test('history older than its days goes, and what held then stays to be read', 
 })
 
 t.test('the past begins where the promotions of then are still known', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('A')])
+  const { shop, id } = await aFilledList(t, service)
   await setPrices(shop, 'L', [{ ...uk('A'), price: 10 }])
   const sale = { kind: 'fixed_price', value: 4, valid_from: '2020-01-01', valid_to: '2030-12-31' }
   await shop.post('/api/v1/promotions/bulk_create_or_update/', [{ name: 'Sale', ...sale }])
@@ -86,9 +82,7 @@ t.test('the past begins where the promotions of then are still known', async (t)
 })
 
 t.test('the history since an open plan was made is kept', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('A')])
+  const { shop, id } = await aFilledList(t, service)
   const updates = '/api/v1/prices/bulk_update_prices/'
   const plan = await shop.post(`${updates}?plan=true`, {
     ...{ price_list_name: 'L', payload: [{ ...uk('A'), price: 20 }] },
@@ -114,9 +108,7 @@ t.test('the history since an open plan was made is kept', async (t) => {
 })
 
 t.test('a plan to undo acts as it shows, however old what it undoes is by then', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'] })
   for (const price of [10, 20, 30]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   const removed = { price_list_name: 'L', payload: [uk('B')] }
   await shop.post('/api/v1/prices/bulk_remove_products/', removed)
@@ -138,9 +130,7 @@ t.test('a plan to undo acts as it shows, however old what it undoes is by then',
 t.test(
   'history does not expire while a list is written, so that no other waits for it',
   async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    const { id } = await aList(shop, { name: 'L' })
-    await addProducts(shop, 'L', [uk('A')])
+    const { shop, id } = await aFilledList(t, service)
     await query(
       service.url,
       `update list_revisions set at = now() - interval '401 days' where price_list_id = ${id}`,
@@ -155,9 +145,7 @@ t.test(
 )
 
 t.test('a deleted list takes its history along', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', is_calendar: true })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'], is_calendar: true })
   const payload = ['A', 'B'].map((code) => ({ ...uk(code), date: '2026-01-01', price: 5 }))
   for (const observed_at of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
     const seen = { price_list_name: 'L', observed_at, payload }
@@ -190,9 +178,7 @@ t.test('a deleted list takes its history along', async (t) => {
 })
 
 t.test('a mistake whose undo is kept stays known to the lowest price', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'] })
   for (const price of [10, 1]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   await setPrices(shop, 'L', [{ ...uk('B'), price: 5 }])
   await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3, void: true })
@@ -226,9 +212,7 @@ t.test('a mistake whose undo is kept stays known to the lowest price', async (t)
 })
 
 t.test('what is asked of before the kept history is told where it begins', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [uk('A')])
+  const { shop, id } = await aFilledList(t, service)
   for (const price of [5, 6]) await setPrices(shop, 'L', [{ ...uk('A'), price }])
   await query(
     service.url,

@@ -4,7 +4,7 @@ import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, setPrices } from '../../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, setPrices } from '../../helpers/shop.ts'
 import { aWrittenList, type ShownRows } from '../../helpers/written-list.ts'
 
 const service = await sharedService()
@@ -69,10 +69,8 @@ for (const is_calendar of [false, true])
   )
 
 t.test('a list that hides unpriced cells says whether a price is set', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
+  const { shop, id } = await aFilledList(t, service, { codes: ['A', 'B'], hide_unpriced: true })
   const [a, b] = ['A', 'B'].map((code) => ({ code, country: 'UK' }))
-  const { id } = await aList(shop, { name: 'L', hide_unpriced: true })
-  await addProducts(shop, 'L', [a, b] as object[])
   await setPrices(shop, 'L', [{ ...a, price: 0 }])
   await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 2 })
   await setPrices(shop, 'L', [{ ...b, price: 0 }])
@@ -138,13 +136,12 @@ t.test('a large revision is read in pages of any size, each change once', async 
   // A long code makes a long `next`.
   codes[3] = '😀'.repeat(240)
   const countries = ['UK', 'FR']
-  const shop = await aShop(t, service, { codes, countries })
-  const { id } = await aList(shop, { name: 'L', price_dimensions: ['retail', 'wholesale'] })
+  const price_dimensions = ['retail', 'wholesale']
+  const { shop, id } = await aFilledList(t, service, { codes, countries, price_dimensions })
   const rows = codes.flatMap((code) => countries.map((country) => ({ code, country })))
-  await addProducts(shop, 'L', rows)
   const priced = (price: number) =>
     rows.flatMap((row) =>
-      ['retail', 'wholesale'].map((price_dimension) => ({ ...row, price_dimension, price })),
+      price_dimensions.map((price_dimension) => ({ ...row, price_dimension, price })),
     )
   await setPrices(shop, 'L', priced(1))
   await setPrices(shop, 'L', priced(2).slice(0, 3))
@@ -157,10 +154,8 @@ t.test('a large revision is read in pages of any size, each change once', async 
 
 t.test('a row that a revert brought back has each change once, in pages of any size', async (t) => {
   const codes = Array.from({ length: 12 }, (_, index) => `${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L' })
+  const { shop, id } = await aFilledList(t, service, { codes })
   const payload = codes.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', payload)
   for (const revision of [2, 4]) {
     await shop.post('/api/v1/prices/bulk_remove_products/', { price_list_name: 'L', payload })
     await shop.post(`/api/v1/price_list/${id}/revert/`, { revision })
@@ -175,10 +170,8 @@ t.test('a row that a revert brought back has each change once, in pages of any s
 
 t.test('a large revision of a calendar list is read in pages of any size', async (t) => {
   const codes = Array.from({ length: 12 }, (_, index) => `${index % 5}-${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  const { shop, id } = await aFilledList(t, service, { codes, is_calendar: true })
   const rows = codes.map((code) => ({ code, country: 'UK' }))
-  await addProducts(shop, 'L', rows)
   const days = ['2026-01-31', '2026-02-01', '2026-05-05', '2026-12-31']
   const priced = (price: number) =>
     rows.flatMap((row) => days.map((date) => ({ ...row, date, price })))
@@ -194,9 +187,7 @@ t.test('a large revision of a calendar list is read in pages of any size', async
 
 /** A list "L" with one row, published as revision 1. */
 async function aListOfOne(t: Parameters<typeof aShop>[0]) {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service)
   const changes = (query: string) => shop.get(`/api/v1/price_list/${list.id}/changes/?${query}`)
   return { shop, list, changes }
 }
@@ -316,14 +307,7 @@ t.test('20 reads of an account wait, one more is refused', async (t) => {
 
 t.test('a page of a revision that set a hundred thousand days is not too costly', async (t) => {
   const codes = Array.from({ length: 290 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const year = { valid_from: '2026-01-01', valid_to: '2026-12-31', is_calendar: true }
-  const { id } = await aList(shop, { name: 'L', ...year })
-  await addProducts(
-    shop,
-    'L',
-    codes.map((code) => ({ code, country: 'UK' })),
-  )
+  const { shop, id } = await aFilledList(t, service, { codes, is_calendar: true })
   const days = Array.from({ length: 365 }, (_, day) =>
     new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10),
   )

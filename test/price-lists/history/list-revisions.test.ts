@@ -1,24 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../../helpers/shop.ts'
+import { aFilledList } from '../../helpers/shop.ts'
 
 const service = await sharedService()
 const pricesPath = '/api/v1/prices/bulk_update_prices/'
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "L" of two products in two dimensions, published as revision 1. */
-async function aPublishedList(t: Tap, options: object = {}) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L', price_dimensions: ['retail', 'trade'], ...options })
-  await addProducts(shop, 'L', [uk('A'), uk('B')])
+async function aPublishedList(t: Test, options: object = {}) {
+  const settings = { price_dimensions: ['retail', 'trade'], ...options }
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'], ...settings })
   return { shop, list, path: `/api/v1/price_list/${list.id}/revisions/` }
 }
-
-type Tap = Parameters<typeof aShop>[0]
 
 const setPrice = (shop: TestAccount, price: number, headers: Record<string, string> = {}) =>
   shop.send(

@@ -1,14 +1,12 @@
 import t from 'tap'
 import { expectProblem } from '../../helpers/operations.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../../helpers/shop.ts'
+import { aFilledList } from '../../helpers/shop.ts'
 
 const service = await sharedService()
 
 t.test('one revision; there is none of number 0, nor of another account', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+  const { shop, list } = await aFilledList(t, service)
   const path = `/api/v1/price_list/${list.id}/revisions`
   const { body } = await shop.get(`${path}/1`)
   t.match(body, { revision: 1, kind: 'add_products', added: 1 })

@@ -1,15 +1,13 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { query } from '../../helpers/database.ts'
 import { expectProblem } from '../../helpers/operations.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
+import { addProducts, aFilledList, aList, rowsOf, setPrices } from '../../helpers/shop.ts'
 import { aWrittenList, type ShownRows, shownBy } from '../../helpers/written-list.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
-type Tap = Parameters<typeof aShop>[0]
-
 /** The lines of a list's file and its published prices, without ids: a row that came back meanwhile is another one. */
 const linesOf = ({ file, exact }: ShownRows): string[] => {
   const prices = exact.body.map((row: Record<string, unknown>) =>
@@ -75,10 +73,8 @@ for (const is_calendar of [false, true])
   )
 
 t.test('a day of a calendar row that left and was added again has its price back', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  const { shop, id } = await aFilledList(t, service, { is_calendar: true })
   const day = { ...uk('A'), date: '2026-12-24' }
-  await addProducts(shop, 'L', [uk('A')])
   await setPrices(shop, 'L', [{ ...day, price: 5 }])
   const removal = { price_list_name: 'L', payload: [uk('A')] }
   await shop.post('/api/v1/prices/bulk_remove_products/', removal)
@@ -92,10 +88,8 @@ t.test('a day of a calendar row that left and was added again has its price back
 })
 
 t.test('a day without a price of a calendar row that left since is a conflict', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { id } = await aList(shop, { name: 'L', is_calendar: true })
+  const { shop, id } = await aFilledList(t, service, { is_calendar: true })
   const path = `/api/v1/price_list/${id}/revert/`
-  await addProducts(shop, 'L', [uk('A')])
   await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-12-24', price: 5 }])
   t.match((await shop.post(path, { revision: 2 })).body, { revision: 3, priced: 1 })
   const removal = { price_list_name: 'L', payload: [uk('A')] }
@@ -107,10 +101,8 @@ t.test('a day without a price of a calendar row that left since is a conflict', 
 })
 
 /** A list "L" with the rows A and B, priced at 1 as revision 2, and what reverts it. */
-async function aPricedList(t: Tap) {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+async function aPricedList(t: Test) {
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B'] })
   await set(shop, { A: 1, B: 1 })
   const revert = (body: object, headers: Record<string, string> = {}) =>
     shop.send('POST', `/api/v1/price_list/${list.id}/revert/`, body, headers)
@@ -221,9 +213,7 @@ t.test('a row that came leaves, unless it was priced since', async (t) => {
 t.test(
   'a row of a calendar list that came stays if one of its days was priced since',
   async (t) => {
-    const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    const { id } = await aList(shop, { name: 'L', is_calendar: true })
-    await addProducts(shop, 'L', [uk('A')])
+    const { shop, id } = await aFilledList(t, service, { is_calendar: true })
     await setPrices(shop, 'L', [{ ...uk('A'), date: '2026-12-24', price: 5 }])
     const refused = await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 1 })
     expectProblem(t, refused, 409, 'revert-conflict', 'priced since')
@@ -239,9 +229,7 @@ t.test('nothing to undo makes no revision', async (t) => {
 
 t.test('above 100 products a job undoes it', async (t) => {
   const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes })
   await setPrices(
     shop,
     'L',
@@ -266,9 +254,7 @@ t.test('above 100 products a job undoes it', async (t) => {
 
 t.test('a conflict is known before a job is accepted', async (t) => {
   const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', codes.map(uk))
+  const { shop, list } = await aFilledList(t, service, { codes })
   await setPrices(
     shop,
     'L',
@@ -310,9 +296,8 @@ t.test('a list that was made elsewhere is 409 and keeps its prices', async (t) =
 })
 
 t.test('a day of a restored row was unpriced while another row had its key', async (t) => {
-  const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const year = { valid_from: '2026-12-01', valid_to: '2027-12-31', is_calendar: true }
-  const { id } = await aList(shop, { name: 'L', ...year })
+  const { shop, id } = await aFilledList(t, service, year)
   const day = { ...uk('A'), date: '2026-12-05' }
   const remove = () =>
     shop.post('/api/v1/prices/bulk_remove_products/', {
@@ -322,7 +307,6 @@ t.test('a day of a restored row was unpriced while another row had its key', asy
     (await shop.post(`/api/v1/price_list/${id}/revert/`, { to_revision })).body
   const difference = async (from: number, to: number) =>
     (await shop.get(`/api/v1/price_list/${id}/diff/?from=${from}&to=${to}`)).body.results
-  await addProducts(shop, 'L', [uk('A')])
   await setPrices(shop, 'L', [{ ...day, price: 5 }])
   await remove()
   await addProducts(shop, 'L', [uk('A')])

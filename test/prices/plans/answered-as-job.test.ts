@@ -2,7 +2,7 @@ import t from 'tap'
 import { query } from '../../helpers/database.ts'
 import { expectAllFaults } from '../../helpers/faults.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
+import { aFilledList, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
 
 const service = await sharedService()
 const uk = (code: string) => ({ code, country: 'UK' })
@@ -17,9 +17,8 @@ const aPromotion = {
 const later = { prefer: 'respond-async' }
 
 async function aPricedList(t: Parameters<typeof aShop>[0]) {
-  const shop = await aShop(t, service, { codes: ['A', 'B', 'C'], countries: ['UK'] })
-  const list = await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', ['A', 'B'].map(uk))
+  const rows = ['A', 'B'].map(uk)
+  const { shop, list } = await aFilledList(t, service, { codes: ['A', 'B', 'C'], rows })
   await setPrices(shop, 'L', [
     { ...uk('A'), price: 10 },
     { ...uk('B'), price: 20 },
@@ -100,9 +99,7 @@ t.test('without a plan a JSON body is done at once, whatever the client prefers'
 
 t.test('a plan of more than 100,000 rows of a file is answered as a job', async (t) => {
   const codes = Array.from({ length: 274 }, (_, index) => `P${index}`)
-  const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  await aList(shop, { name: 'Days', is_calendar: true })
-  await addProducts(shop, 'Days', codes.map(uk))
+  const { shop } = await aFilledList(t, service, { codes, name: 'Days', is_calendar: true })
   const days = Array.from({ length: 365 }, (_, day) =>
     new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10),
   )

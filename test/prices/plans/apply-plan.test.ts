@@ -5,7 +5,7 @@ import { expectProblem } from '../../helpers/faults.ts'
 import { inAMonth, makeDue } from '../../helpers/plans.ts'
 import type { TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
+import { addProducts, aFilledList, aList, aShop, rowsOf, setPrices } from '../../helpers/shop.ts'
 import { select } from '../../helpers/sql.ts'
 
 const service = await sharedService()
@@ -248,9 +248,7 @@ t.test(
   'a plan of a revert that sets prices of over 100 products is applied by a job',
   async (t) => {
     const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
-    const shop = await aShop(t, service, { codes, countries: ['UK'] })
-    const list = await aList(shop, { name: 'L' })
-    await addProducts(shop, 'L', codes.map(uk))
+    const { shop, list } = await aFilledList(t, service, { codes })
     const payload = codes.map((code) => ({ ...uk(code), price: 3 }))
     await setPrices(shop, 'L', payload)
     const path = `/api/v1/price_list/${list.id}/revert/?plan=true`

@@ -5,7 +5,7 @@ import { commandLine } from '../../helpers/command-line.ts'
 import { startProcess } from '../../helpers/process.ts'
 import { jwtSecret, type TestAccount } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { addProducts, aList, aShop } from '../../helpers/shop.ts'
+import { aFilledList } from '../../helpers/shop.ts'
 
 /* A node of the cluster is down: its accounts get 503, the others go on. Runs alone, on a cluster as in run.ts. */
 
@@ -28,9 +28,7 @@ interface Shop extends TestAccount {
 
 /** An account with a published list "L" and a competitor schema. */
 async function aPublishedShop(): Promise<Shop> {
-  const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
-  await aList(shop, { name: 'L' })
-  await addProducts(shop, 'L', [row])
+  const { shop } = await aFilledList(t, service, { codes: ['A', 'B'], rows: [row] })
   await shop.post('/api/v1/competitor_prices/schema/create_schema/', {
     attributes_config: ['code'],
     is_dated: false,
