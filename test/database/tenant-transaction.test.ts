@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/database/pool.ts'
 import { inAccount } from '../../src/database/tenant-transaction.ts'
 import { setClock } from '../helpers/clocks.ts'
@@ -9,20 +9,33 @@ import { cloneDatabase, query } from '../helpers/database.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
 
-t.test('work that waits for a connection while the clock is set is done', async (t) => {
+/** A database of its own with one connection. */
+async function aDatabase(
+  t: Test,
+  timeouts: { acquireTimeoutMs?: number; statementTimeoutMs?: number; lockTimeoutMs: number },
+) {
   const database = await cloneDatabase()
   const db = openDatabase(database.url, {
-    name: 'clock',
+    name: 'locks',
     connectionsMax: 1,
     client: pg.Client,
     onError: () => undefined,
-    acquireTimeoutMs: 5000,
-    lockTimeoutMs: 1000,
-    statementTimeoutMs: 5000,
+    acquireTimeoutMs: 30_000,
+    statementTimeoutMs: 30_000,
+    ...timeouts,
   })
   t.teardown(async () => {
     await db.destroy()
     await database.drop()
+  })
+  return db
+}
+
+t.test('work that waits for a connection while the clock is set is done', async (t) => {
+  const db = await aDatabase(t, {
+    acquireTimeoutMs: 5000,
+    lockTimeoutMs: 1000,
+    statementTimeoutMs: 5000,
   })
   const first = inAccount(db, 1, (trx) => sql`select pg_sleep(0.3)`.execute(trx))
   await sleep(100)
@@ -34,45 +47,21 @@ t.test('work that waits for a connection while the clock is set is done', async 
 })
 
 t.test('who has waited for a connection waits less for a lock, but some time', async (t) => {
-  const database = await cloneDatabase()
   for (const [lockTimeoutMs, expected] of [
     [60_000, /^5\d{4}ms$/],
     [300, /^250ms$/],
   ] as const) {
-    const db = openDatabase(database.url, {
-      name: 'locks',
-      connectionsMax: 1,
-      client: pg.Client,
-      onError: () => undefined,
-      acquireTimeoutMs: 30_000,
-      lockTimeoutMs,
-      statementTimeoutMs: 30_000,
-    })
+    const db = await aDatabase(t, { lockTimeoutMs })
     const find = sql<{ wait: string }>`select current_setting('lock_timeout') as wait`
     const first = inAccount(db, 1, (trx) => sql`select pg_sleep(0.3)`.execute(trx))
     const second = inAccount(db, 1, (trx) => find.execute(trx))
     await first
     t.match((await second).rows[0]?.wait, expected)
-    await db.destroy()
   }
-  await database.drop()
 })
 
 t.test('who has lost a deadlock waits for locks as long as at first', async (t) => {
-  const database = await cloneDatabase()
-  const db = openDatabase(database.url, {
-    name: 'locks',
-    connectionsMax: 1,
-    client: pg.Client,
-    onError: () => undefined,
-    acquireTimeoutMs: 30_000,
-    lockTimeoutMs: 60_000,
-    statementTimeoutMs: 30_000,
-  })
-  t.teardown(async () => {
-    await db.destroy()
-    await database.drop()
-  })
+  const db = await aDatabase(t, { lockTimeoutMs: 60_000 })
   const deadlock = sql`do $$ begin perform pg_sleep(0.3); raise exception using errcode = '40P01'; end $$`
   let attempts = 0
   const { rows } = await inAccount(db, 1, async (trx) => {

@@ -86,8 +86,7 @@ t.test('what is no POST takes no key: it is done again', async (t) => {
 t.test('replay of an accepted job answers the same job and its Location', async (t) => {
   const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
-  const list = { name: 'L', valid_from: '2026-01-01', valid_to: '2026-12-31' }
-  await shop.post('/api/v1/price_list/bulk_create/', [list])
+  await aList(shop, { name: 'L' })
   const body = { name: 'L', payload: codes.map((code) => ({ code, country: 'UK' })) }
   const add = '/api/v1/prices/bulk_add_products/'
   const first = await send(shop, 'k1', body, add)
@@ -208,10 +207,8 @@ t.test('expired: after 24 hours the key is new', async (t) => {
   t.equal(again.headers['idempotent-replayed'], 'true', 'and is kept again')
 })
 
-t.test('expired keys hold up no other request while a file arrives', async (t) => {
-  const account = await service.newAccount(t)
-  await send(account, 'old', [sale('1')])
-  await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
+/** A file that is sent with a key, and has not ended yet. */
+async function anOpenFile(account: TestAccount) {
   const headers = {
     authorization: `jwt ${account.token}`,
     'content-type': 'text/csv',
@@ -221,6 +218,14 @@ t.test('expired keys hold up no other request while a file arrives', async (t) =
   const rows = Array.from({ length: 5000 }, (_, index) => `F${index},A,,1,1\n`)
   file.write(`transaction_id,code,extension,quantity,revenue\n${rows.join('')}`)
   while ((await service.feedsUnderWay()) === 0) await sleep(20)
+  return file
+}
+
+t.test('expired keys hold up no other request while a file arrives', async (t) => {
+  const account = await service.newAccount(t)
+  await send(account, 'old', [sale('1')])
+  await query(service.url, `update idempotency_keys set created_at = now() - interval '25 hours'`)
+  const file = await anOpenFile(account)
   for (const key of ['old', 'new'])
     t.equal((await send(account, key, [sale(key)])).status, 201, key)
   const answered = once(file, 'response')
@@ -231,15 +236,7 @@ t.test('expired keys hold up no other request while a file arrives', async (t) =
 
 t.test('the 24 hours of a key begin with the answer, not with the file', async (t) => {
   const account = await service.newAccount(t)
-  const headers = {
-    authorization: `jwt ${account.token}`,
-    'content-type': 'text/csv',
-    'idempotency-key': 'file',
-  }
-  const file = request({ port, path, method: 'POST', headers })
-  const rows = Array.from({ length: 5000 }, (_, index) => `F${index},A,,1,1\n`)
-  file.write(`transaction_id,code,extension,quantity,revenue\n${rows.join('')}`)
-  while ((await service.feedsUnderWay()) === 0) await sleep(20)
+  const file = await anOpenFile(account)
   const [{ now }] = await select(service.url, 'select clock_timestamp()::text as now')
   const answered = once(file, 'response')
   file.end()

@@ -1,15 +1,14 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { query } from '../helpers/database.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { addProducts, aFilledList, aList, aShop, setPrices } from '../helpers/shop.ts'
+import { addProducts, aFilledList, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
 const a = { code: 'A', country: 'UK' }
-type Tap = Parameters<typeof aShop>[0]
 
 /** A list "L" that is there since the first day, with a row that had these prices from these days on, at noon. */
-async function aListOverTime(t: Tap, prices: Record<string, number>) {
+async function aListOverTime(t: Test, prices: Record<string, number>) {
   const { shop, id } = await aFilledList(t, service)
   for (const price of Object.values(prices)) await setPrices(shop, 'L', [{ ...a, price }])
   const days = Object.keys(prices)
@@ -31,6 +30,14 @@ async function aListOverTime(t: Tap, prices: Record<string, number>) {
     return body[0].lowest_price
   }
   return { shop, id, lowest }
+}
+
+/** Moves revisions of a list, from `first` on, to noon of these days of March. */
+async function dateRevisions(id: number, days: string[], first = 1) {
+  for (const [index, day] of days.entries()) {
+    const at = `update list_revisions set at = '2026-03-${day}T12:00:00Z'`
+    await query(service.url, `${at} where price_list_id = ${id} and revision = ${first + index}`)
+  }
 }
 
 const months = { '2026-01-01': 10, '2026-03-01': 8, '2026-03-10': 12, '2026-04-01': 6 }
@@ -108,8 +115,7 @@ t.test('what was marked as a mistake does not count', async (t) => {
   const { shop, id, lowest } = await aListOverTime(t, { '2026-01-01': 10, '2026-03-05': 1 })
   const body = { revision: 3, void: true }
   await shop.post(`/api/v1/price_list/${id}/revert/`, body)
-  const undone = `update list_revisions set at = '2026-03-06T12:00:00Z' where price_list_id = ${id} and revision = 4`
-  await query(service.url, undone)
+  await dateRevisions(id, ['06'], 4)
   t.match(await lowest('2026-03-20', { before: '2026-03-15' }), { price: 10, days_known: 30 })
 })
 
@@ -261,33 +267,34 @@ t.test(
   },
 )
 
+/** A list "L" with a row of two cells: two days of a calendar list, or two dimensions. */
+async function aRowOfTwoCells(t: Test, is_calendar: boolean) {
+  const price_dimensions = is_calendar ? undefined : ['retail', 'trade']
+  const { shop, id } = await aFilledList(t, service, { is_calendar, price_dimensions })
+  const [one, other] = ['retail', 'trade'].map((price_dimension, index) => ({
+    ...a,
+    ...(is_calendar ? { date: `2026-12-0${index + 1}` } : { price_dimension }),
+  }))
+  const read = async (lowest_price: object) => {
+    const call = { price_list_id: id, payload: [one, other], include: ['lowest_price'] }
+    return (await shop.post('/api/v1/prices/get_prices/', { ...call, lowest_price })).body
+  }
+  return { shop, id, one, other, read }
+}
+
 for (const is_calendar of [false, true])
   t.test(
     `a mistake in another ${is_calendar ? 'day' : 'dimension'} leaves the price that held then`,
     async (t) => {
-      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-      const dimensions = is_calendar ? {} : { price_dimensions: ['retail', 'trade'] }
-      const { id } = await aList(shop, { name: 'L', is_calendar, ...dimensions })
-      const [one, other] = ['retail', 'trade'].map((price_dimension, index) => ({
-        ...{ code: 'A', country: 'UK' },
-        ...(is_calendar ? { date: `2026-12-0${index + 1}` } : { price_dimension }),
-      }))
-      await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+      const { shop, id, one, other, read } = await aRowOfTwoCells(t, is_calendar)
       await setPrices(shop, 'L', [
         { ...one, price: 5 },
         { ...other, price: 8 },
       ])
       await setPrices(shop, 'L', [{ ...one, price: 6 }])
       await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3, void: true })
-      for (const [index, day] of ['01', '02', '05', '20'].entries()) {
-        const at = `update list_revisions set at = '2026-03-${day}T12:00:00Z'`
-        const of = `where price_list_id = ${id} and revision = ${index + 1}`
-        await query(service.url, `${at} ${of}`)
-      }
-      const { body } = await shop.post('/api/v1/prices/get_prices/', {
-        ...{ price_list_id: id, payload: [one, other], include: ['lowest_price'] },
-        lowest_price: { days: 2, before: '2026-03-12' },
-      })
+      await dateRevisions(id, ['01', '02', '05', '20'])
+      const body = await read({ days: 2, before: '2026-03-12' })
       t.equal(body[0].lowest_price, null, 'the mistake is passed over')
       t.match(body[1].lowest_price, { price: 8, on: '2026-03-11', days_known: 2 })
     },
@@ -297,27 +304,13 @@ for (const is_calendar of [false, true])
   t.test(
     `a mistake is passed over where another ${is_calendar ? 'day' : 'dimension'} changed after it`,
     async (t) => {
-      const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-      const dimensions = is_calendar ? {} : { price_dimensions: ['retail', 'trade'] }
-      const { id } = await aList(shop, { name: 'L', is_calendar, ...dimensions })
-      const [one, other] = ['retail', 'trade'].map((price_dimension, index) => ({
-        ...{ code: 'A', country: 'UK' },
-        ...(is_calendar ? { date: `2026-12-0${index + 1}` } : { price_dimension }),
-      }))
-      await addProducts(shop, 'L', [{ code: 'A', country: 'UK' }])
+      const { shop, id, one, other, read } = await aRowOfTwoCells(t, is_calendar)
       await setPrices(shop, 'L', [{ ...one, price: 10 }])
       await setPrices(shop, 'L', [{ ...one, price: 1 }])
       for (const price of [11, 12]) await setPrices(shop, 'L', [{ ...other, price }])
       await shop.post(`/api/v1/price_list/${id}/revert/`, { revision: 3, void: true })
-      for (const [index, day] of ['01', '02', '05', '06', '08', '20'].entries()) {
-        const at = `update list_revisions set at = '2026-03-${day}T12:00:00Z'`
-        const of = `where price_list_id = ${id} and revision = ${index + 1}`
-        await query(service.url, `${at} ${of}`)
-      }
-      const { body } = await shop.post('/api/v1/prices/get_prices/', {
-        ...{ price_list_id: id, payload: [one, other], include: ['lowest_price'] },
-        lowest_price: { days: 12, before: '2026-03-22' },
-      })
+      await dateRevisions(id, ['01', '02', '05', '06', '08', '20'])
+      const body = await read({ days: 12, before: '2026-03-22' })
       t.match(body[0].lowest_price, { price: 10, on: '2026-03-21', days_known: 2 })
       t.match(body[1].lowest_price, { price: 12, days_known: 12 })
     },
@@ -332,15 +325,7 @@ t.test(
     await shop.post('/api/v1/product_catalog/bulk_create_or_update/', [b])
     await addProducts(shop, 'L', [b])
     await shop.post(`/api/v1/price_list/${id}/revert/`, { to_revision: 2, void: true })
-    for (const [revision, day] of [
-      [4, '07'],
-      [5, '08'],
-      [6, '10'],
-    ])
-      await query(
-        service.url,
-        `update list_revisions set at = '2026-03-${day}T12:00:00Z' where price_list_id = ${id} and revision = ${revision}`,
-      )
+    await dateRevisions(id, ['07', '08', '10'], 4)
     for (const days of [3, 8, 12])
       t.match(await lowest('2026-03-20', { days, before: '2026-03-18' }), {
         price: 10,
