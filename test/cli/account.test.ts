@@ -1,6 +1,6 @@
 import t from 'tap'
 import { anApiKey } from '../helpers/api-keys.ts'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
 import { aUser } from '../helpers/user.ts'
@@ -25,7 +25,7 @@ t.test('tells who the environment is', async (t) => {
   const user = { PRICEWELL_URL: url, PRICEWELL_EMAIL: email, PRICEWELL_PASSWORD: password }
   t.match((await commandLine(t, user).run('account')).stdout, new RegExp(`email +${email}\n`))
   const { id, token } = await service.newAccount(t)
-  const given = commandLine(t, { PRICEWELL_URL: url, PRICEWELL_TOKEN: token })
+  const given = userOf(t, service, { token })
   t.match(JSON.parse((await given.run('account', '--json')).stdout), { account: id })
 })
 

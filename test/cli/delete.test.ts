@@ -1,20 +1,19 @@
 import t, { type Test } from 'tap'
 import { loadPath as agreements, anAgreement } from '../helpers/agreement.ts'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { anEntry, loadPath as entries, schemaPath } from '../helpers/market.ts'
 import { aSale, salesOf } from '../helpers/sales.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 
 async function anAccount(t: Test, sales: string[] = []) {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const rows = sales.map((transaction_id) => aSale({ transaction_id }))
   await shop.post('/api/v1/sales_history/bulk_create_or_update', rows)
   const left = async () => (await salesOf(shop)).map(({ transaction_id }) => transaction_id)
-  return { shop, left, ...commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token }) }
+  return { shop, left, ...userOf(t, service, shop) }
 }
 
 t.test('asks before it deletes, and deletes nothing without a yes', async (t) => {

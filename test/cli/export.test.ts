@@ -14,13 +14,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 import { nothingThere, standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 
 const uk = { code: 'A', country: 'UK' }
 const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK', 'France'] })
@@ -50,10 +49,7 @@ await shop.post('/api/v1/agreement/bulk_create_or_update', [
 await shop.post('/api/v1/promotions/bulk_create_or_update/', [
   { name: 'P', kind: 'amount', value: 1, valid_from: '2026-01-01', valid_to: '2026-01-02' },
 ])
-const { home, write, run, shell } = commandLine(t, {
-  PRICEWELL_URL,
-  PRICEWELL_TOKEN: shop.token,
-})
+const { home, write, run, shell } = userOf(t, service, shop)
 const read = (name: string) => readFileSync(join(home, name))
 
 t.test('every kind is written, in both formats, and can be loaded again', async (t) => {

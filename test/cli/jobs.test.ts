@@ -1,5 +1,5 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { aBigJob, addAll } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
@@ -9,7 +9,7 @@ const PRICEWELL_URL = service.app.listeningOrigin
 
 t.test('a job is waited for, then listed', async (t) => {
   const { shop, job } = await aBigJob(t, service)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { run } = userOf(t, service, shop)
   const waited = await run('wait', String(job.id))
   t.strictSame(waited, { code: 0, stdout: `Job ${job.id} is done: 101 products.\n`, stderr: '' })
   const { stdout } = await run('jobs')
@@ -28,7 +28,7 @@ t.test('of many jobs the last 25 are listed, the newest last', async (t) => {
   const { shop, job } = await aBigJob(t, service)
   const ids = [job.id]
   while (ids.length < 26) ids.push((await addAll(shop, 'L')).id)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { run } = userOf(t, service, shop)
   const listed = JSON.parse((await run('jobs', '--json')).stdout)
   t.strictSame(
     listed.map(({ id }: { id: number }) => id),
@@ -38,7 +38,7 @@ t.test('of many jobs the last 25 are listed, the newest last', async (t) => {
 
 t.test('on a terminal a bar goes to the end; NO_COLOR and pipes are plain', async (t) => {
   const { shop, job } = await aBigJob(t, service)
-  const { type } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { type } = userOf(t, service, shop)
   const { code, screen } = await type('', 'wait', String(job.id))
   t.equal(code, 0)
   t.match(screen, new RegExp(`Job ${job.id} █+ 100 %`))
@@ -78,7 +78,7 @@ t.test('Ctrl-C while a change is made by a job says where it goes on', async (t)
 
 t.test('a job that is not there, and one that failed, are 1', async (t) => {
   const { token } = await service.newAccount(t)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  const { run } = userOf(t, service, { token })
   const missing = await run('wait', '999999')
   t.strictSame(missing, { code: 1, stdout: '', stderr: 'There is no such job.\n' })
   const failed = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { query } from '../helpers/database.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
@@ -9,7 +9,7 @@ const PRICEWELL_URL = service.app.listeningOrigin
 
 t.test('a key is made, listed, used by another command, and revoked', async (t) => {
   const { token } = await service.newAccount(t)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  const { run } = userOf(t, service, { token })
   t.equal((await run('keys')).stdout, 'There are no keys.\n')
   const made = await run('keys', 'create', 'Web shop', '--scopes', 'read,plan')
   t.strictSame([made.code, made.stderr], [0, ''])
@@ -34,7 +34,7 @@ t.test('a key is made, listed, used by another command, and revoked', async (t) 
 
 t.test('--expires takes a day, and faults are told', async (t) => {
   const { token } = await service.newAccount(t)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  const { run } = userOf(t, service, { token })
   const day = new Date(Date.now() + 9 * 86_400_000).toISOString().slice(0, 10)
   const create = (expires: string) =>
     run('keys', 'create', 'N', '--scopes', 'write', '--expires', expires, '--json')
@@ -82,6 +82,6 @@ t.test('all keys are listed, however many were made', async (t) => {
     `insert into api_keys (account_id, name, scopes, created_at, expires_at)
      select ${account.id}, 'key ' || i, '{read}', now(), now() + interval '1 day' from generate_series(1, 1001) i`,
   )
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
+  const { run } = userOf(t, service, account)
   t.equal(JSON.parse((await run('keys', '--json')).stdout).length, 1001)
 })

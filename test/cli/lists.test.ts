@@ -1,17 +1,15 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aFilledList, aList, aShop, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
-const aUser = (token: string) => commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
 
 t.test('lists are shown with state, rows, revision and days', async (t) => {
   const days = { valid_from: '2001-01-01', valid_to: '2001-12-31' }
   const { shop } = await aFilledList(t, service, { name: 'Old', ...days })
   await aList(shop, { name: 'New', price_dimensions: ['retail', 'trade'] })
-  const { run } = aUser(shop.token)
+  const { run } = userOf(t, service, shop)
   const { code, stdout, stderr } = await run('lists')
   t.strictSame([code, stderr], [0, ''])
   const [header, old, fresh] = stdout.split('\n')
@@ -27,7 +25,7 @@ t.test('lists are shown with state, rows, revision and days', async (t) => {
 
 t.test('a list is made with all of its settings', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { run } = aUser(shop.token)
+  const { run } = userOf(t, service, shop)
   const days = ['--from', '2026-01-01', '--to', '2026-12-31']
   const more = [
     ...['--description', 'For shops', '--dimension', 'retail', '--dimension', 'trade'],
@@ -67,7 +65,7 @@ t.test('a list is made with all of its settings', async (t) => {
 t.test('a sync tells what came and went; its plan writes nothing', async (t) => {
   const shop = await aShop(t, service, { codes: ['A', 'B'], countries: ['UK'] })
   const list = await aList(shop, { name: 'Retail' })
-  const { run } = aUser(shop.token)
+  const { run } = userOf(t, service, shop)
   const plan = await run('sync', 'Retail', '--plan')
   t.match(plan, { code: 0, stdout: /^Plan \d+: sync, Retail, open\n(.*\n)* +added +2\n/ })
   t.strictSame(await rowsOf(shop, list), [])
@@ -83,7 +81,7 @@ t.test('a sync that is a job is followed to its end', async (t) => {
   const codes = Array.from({ length: 101 }, (_, index) => `P${index}`)
   const shop = await aShop(t, service, { codes, countries: ['UK'] })
   await aList(shop, { name: 'Retail' })
-  const { run } = aUser(shop.token)
+  const { run } = userOf(t, service, shop)
   const { code, stdout } = await run('sync', 'Retail')
   t.equal(code, 0)
   t.equal(stdout, 'Retail: 101 added, 0 removed, 0 untouched; revision 1.\n')

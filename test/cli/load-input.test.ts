@@ -1,12 +1,11 @@
-import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import t from 'tap'
+import { userOf } from '../helpers/command-line.ts'
 import { salesOf } from '../helpers/sales.ts'
 import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { nothingThere, standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 const csv = (...ids: string[]) =>
   [
     'transaction_id,code,extension,quantity,revenue',
@@ -14,14 +13,12 @@ const csv = (...ids: string[]) =>
     '',
   ].join('\n')
 
-const userOf = (t: Test, { token }: TestAccount) =>
-  commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
 const idsOf = async (account: TestAccount) =>
   (await salesOf(account)).map(({ transaction_id }) => transaction_id).sort()
 
 t.test('standard input is loaded, as CSV or NDJSON', async (t) => {
   const account = await service.newAccount(t)
-  const { pipe } = userOf(t, account)
+  const { pipe } = userOf(t, service, account)
   const loaded = await pipe(csv('A1', 'A2'), 'load', 'sales', '-')
   t.match(loaded, { code: 0, stderr: '', stdout: /^Standard input: 2 rows, 2 new, 0 updated in / })
   const sale = { transaction_id: 'N1', code: 'A', extension: 'UK', quantity: '1', revenue: '2' }
@@ -32,7 +29,7 @@ t.test('standard input is loaded, as CSV or NDJSON', async (t) => {
 
 t.test('an empty or cut stream, or one without its rows, loads nothing', async (t) => {
   const account = await service.newAccount(t)
-  const { pipe } = userOf(t, account)
+  const { pipe } = userOf(t, service, account)
   const rows = ['--rows', '2']
   const cases: [input: string, flags: string[], message: string][] = [
     ['', [], 'Standard input is empty. Nothing was loaded.\n'],
@@ -59,7 +56,7 @@ t.test('an empty or cut stream, or one without its rows, loads nothing', async (
 
 t.test('a program that fails in the middle of its output loads nothing', async (t) => {
   const account = await service.newAccount(t)
-  const { shell } = userOf(t, account)
+  const { shell } = userOf(t, service, account)
   const rows = 'seq -f "T%.0f,A,UK,1,2" 1 200000'
   const header = 'echo transaction_id,code,extension,quantity,revenue'
   const line = `{ ${header}; ${rows} | head -c 2000001; } | pricewell load sales -`
@@ -69,7 +66,7 @@ t.test('a program that fails in the middle of its output loads nothing', async (
 
 t.test('a file may be demanded to have its rows, too', async (t) => {
   const account = await service.newAccount(t)
-  const { shell } = userOf(t, account)
+  const { shell } = userOf(t, service, account)
   const write = `printf '${csv('A1', 'A2').replaceAll('\n', '\\n')}' > a.csv; gzip -k a.csv; `
   for (const file of ['a.csv', 'a.csv.gz']) {
     const refused = await shell(`${write} pricewell load sales ${file} --rows 3`)
@@ -88,7 +85,7 @@ t.test('a file may be demanded to have its rows, too', async (t) => {
 })
 
 t.test('what does not apply to standard input is wrong usage', async (t) => {
-  const { run } = userOf(t, await service.newAccount(t))
+  const { run } = userOf(t, service, await service.newAccount(t))
   const cases: [string[], string][] = [
     [['-', '-'], '- takes one file at a time.'],
     [['a.csv', '-'], '- takes one file at a time.'],
@@ -111,7 +108,7 @@ t.test('what does not apply to standard input is wrong usage', async (t) => {
 })
 
 t.test('a service that is killed: the message says what became of the file', async (t) => {
-  const { shell } = userOf(t, await service.newAccount(t))
+  const { shell } = userOf(t, service, await service.newAccount(t))
   const write = `printf '${csv('A1').replaceAll('\n', '\\n')}' > a.csv; `
   const load = (url: string) => shell(`${write} pricewell load sales a.csv --url ${url}`)
   const cut = await standIn(t, [{ status: 201, body: '{"rows"', ends: 'cut' }])

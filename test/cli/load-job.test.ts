@@ -1,21 +1,20 @@
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { salesOf } from '../helpers/sales.ts'
 import { startTestService } from '../helpers/service.ts'
 import { addProducts, aList, aShop, rowsOf } from '../helpers/shop.ts'
 import { type StandInAnswer, standIn } from '../helpers/stand-in.ts'
 
 const service = await startTestService(t, { FEED_JOB_MB: '1' })
-const PRICEWELL_URL = await service.app.listen({ port: 0 })
+await service.app.listen({ port: 0 })
 const csv = (...rows: string[]) =>
   ['transaction_id,code,extension,quantity,revenue', ...rows, ''].join('\n')
 const good = csv('T1,A,UK,1,2', 'T2,A,UK,1,2')
 
 async function aUserWith(t: Test, files: Record<string, string | Buffer>) {
   const account = await service.newAccount(t)
-  const { run, write } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
-  write(files)
+  const { run, write } = userOf(t, service, account, files)
   const jobs = async () => (await account.get('/api/v1/jobs/')).body.count
   return { account, run, jobs, write }
 }
@@ -76,8 +75,8 @@ t.test('a file that the job refuses names its lines; the others are loaded', asy
 t.test('prices of a list are loaded by a job; what fails otherwise ends the command', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
   const list = await aList(shop, { name: 'L' })
-  const { run, write } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
-  write({ 'p.csv': 'code,country,price\nA,UK,7.25\n' })
+  const files = { 'p.csv': 'code,country,price\nA,UK,7.25\n' }
+  const { run } = userOf(t, service, shop, files)
   const load = () => run('load', 'prices', '--list', 'L', 'p.csv', '--job')
   const unpublished = await load()
   t.equal(unpublished.code, 1)

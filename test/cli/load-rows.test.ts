@@ -1,11 +1,10 @@
 import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aList, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 const codes = someCodes(150)
 
 async function aUserWith(t: Test, files: Record<string, string>) {
@@ -16,8 +15,7 @@ async function aUserWith(t: Test, files: Record<string, string>) {
   const products = codes.map((code) => ({ code, size: 4, gift: true }))
   const shop = await aShopOf(t, service, { extensions }, products)
   const list = await aList(shop, { name: 'L' })
-  const { write, run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
-  write(files)
+  const { run } = userOf(t, service, shop, files)
   const load = (...args: string[]) => run('load', 'rows', '--list', 'L', ...args)
   return { shop, list, load }
 }

@@ -1,19 +1,11 @@
 import { gzipSync } from 'node:zlib'
-import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import t from 'tap'
+import { userOf } from '../helpers/command-line.ts'
 import { salesOf } from '../helpers/sales.ts'
-import type { TestAccount } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aFilledList, aList, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
-
-function userOf(t: Test, account: TestAccount, files: Record<string, string | Buffer>) {
-  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
-  user.write(files)
-  return user
-}
 
 const german = '\ufeffBeleg;Artikel;extension;quantity;revenue;currency\r\n'
 const shape = [
@@ -24,7 +16,7 @@ const shape = [
 t.test('semicolons, decimal commas and own names are rewritten on the way', async (t) => {
   const account = await service.newAccount(t)
   const file = `${german}T1;"A;1,5";UK;-1,5;1.234,50;EUR\r\n\r\nT2;A,B;;2;3;\r\n`
-  const { run } = userOf(t, account, { 'a.csv': file, 'b.csv.gz': gzipSync(file) })
+  const { run } = userOf(t, service, account, { 'a.csv': file, 'b.csv.gz': gzipSync(file) })
   const { code, stdout, stderr } = await run('load', 'sales', 'a.csv', 'b.csv.gz', ...shape)
   t.strictSame([code, stderr], [0, ''])
   t.match(stdout, /^a\.csv: 2 rows, 2 new, 0 updated in .*\nb\.csv\.gz: 2 rows, 0 new, 2 updated/)
@@ -36,7 +28,7 @@ t.test('semicolons, decimal commas and own names are rewritten on the way', asyn
 
 t.test('numbers and costs of the account have decimals, too; texts stay as they are', async (t) => {
   const { shop, list } = await aFilledList(t, service)
-  const { run } = userOf(t, shop, {
+  const { run } = userOf(t, service, shop, {
     'p.csv': 'code\tcountry\tdescription\tpurchase\nA\tUK\t1,5\t2,25\n',
     'prices.csv': 'code\tcountry\tprice\nA\tUK\t3,75\n',
   })
@@ -60,7 +52,7 @@ t.test('thousands in whole-number columns are never read as units', async (t) =>
     attributes_config: ['size'],
   })
   await aList(shop, { name: 'L' })
-  const { run } = userOf(t, shop, {
+  const { run } = userOf(t, service, shop, {
     'size.csv': 'code;size;pack\nA;1.000;12\n',
     'pack.csv': 'code;size;pack\nA;1000;12.000\n',
     'competitors.csv': 'size;competitor_name;competitor_price\n1.000;Lantern;2,5\n',
@@ -84,7 +76,7 @@ t.test('numbers in the price line of an agreement have decimals, too', async (t)
   const columns = { extensions: [{ name: 'size', type: 'number' }] }
   const shop = await aShopOf(t, service, columns, [{ code: 'A', size: 1.5 }])
   const header = 'name;client_code;price_list_code;price_line.size;prices.price\n'
-  const { run } = userOf(t, shop, { 'a.csv': `${header}Deal;C;L;1,5;2,25\n` })
+  const { run } = userOf(t, service, shop, { 'a.csv': `${header}Deal;C;L;1,5;2,25\n` })
   t.equal((await run('load', 'agreements', 'a.csv', ...germanNumbers)).code, 0)
   const { body } = await shop.get('/api/v1/agreement/')
   t.match(body.results, [{ price_line: { size: '1.5' }, prices: { price: 2.25 } }])
@@ -93,7 +85,7 @@ t.test('numbers in the price line of an agreement have decimals, too', async (t)
 t.test("errors name the user's column and line, and show the cell", async (t) => {
   const account = await service.newAccount(t)
   const file = `${german}T1;"A\r\nB";UK;1;2;\r\n\r\nT2;;UK;many;3,5;EUR\r\n`
-  const { run } = userOf(t, account, { 'a.csv': file })
+  const { run } = userOf(t, service, account, { 'a.csv': file })
   const { code, stderr } = await run('load', 'sales', 'a.csv', ...shape)
   t.equal(code, 1)
   t.match(stderr, /\n {2}line 5, Artikel: is required\n/)
@@ -107,7 +99,7 @@ t.test("errors name the user's column and line, and show the cell", async (t) =>
 
 t.test('a file that is not of that shape is refused, with the line', async (t) => {
   const account = await service.newAccount(t)
-  const { run } = userOf(t, account, {
+  const { run } = userOf(t, service, account, {
     'a.csv': `${german}T1;A;UK;1;1.234;\n`,
     'b.csv': `${german}T1;A;UK;1;2;\nT2;"A"x;UK;1;2;\n`,
     'c.csv': 'transaction_id;code\n',
@@ -146,7 +138,7 @@ t.test('a file that is not of that shape is refused, with the line', async (t) =
 
 t.test('columns are left out, and one that is not there is named', async (t) => {
   const account = await service.newAccount(t)
-  const { run } = userOf(t, account, {
+  const { run } = userOf(t, service, account, {
     'a.csv':
       'transaction_id,note,code,extension,quantity,revenue\nT1,"x\ny",A,UK,1,2\nT2,,A,UK,x,2\n',
     'b.csv': 'transaction_id;note;code;extension;quantity;revenue\nT1;"a;b";A;UK;1;2\n',
@@ -168,7 +160,7 @@ t.test('columns are left out, and one that is not there is named', async (t) => 
 })
 
 t.test('a refused file says which option would make it fit', async (t) => {
-  const { run } = userOf(t, await service.newAccount(t), {
+  const { run } = userOf(t, service, await service.newAccount(t), {
     'semicolons.csv': 'transaction_id;code;extension;quantity;revenue\nT1;A;UK;1;2\n',
     'tabs.csv': 'transaction_id\tcode\textension\tquantity\trevenue\nT1\tA\tUK\t1\t2\n',
     'more.csv': 'transaction_id,Shop,code,extension,quantity,revenue\nT1,x,A,UK,1,2\n',
@@ -182,7 +174,7 @@ t.test('a refused file says which option would make it fit', async (t) => {
 })
 
 t.test('rejected rows of another shape come back as CSV, and the message says so', async (t) => {
-  const { run, read, write } = userOf(t, await service.newAccount(t), {
+  const { run, read, write } = userOf(t, service, await service.newAccount(t), {
     'a.csv': `${german}T1;A;UK;many;1,5;EUR\n`,
   })
   const { stderr } = await run('load', 'sales', 'a.csv', '--rejects', 'r.csv', ...shape)
@@ -197,7 +189,7 @@ t.test('rejected rows of another shape come back as CSV, and the message says so
 })
 
 t.test('rejected rows go to standard output, what is wrong to standard error', async (t) => {
-  const { run } = userOf(t, await service.newAccount(t), {
+  const { run } = userOf(t, service, await service.newAccount(t), {
     'a.csv': 'transaction_id,code,extension,quantity,revenue\nT1,A,UK,x,2\nT2,A,UK,1,2\n',
   })
   const { code, stdout, stderr } = await run('load', 'sales', 'a.csv', '--rejects', '-')

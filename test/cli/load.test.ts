@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { salesOf } from '../helpers/sales.ts'
 import type { TestAccount } from '../helpers/service.ts'
@@ -24,13 +24,6 @@ const sale = (id: string) => ({
 })
 const csv = (...ids: string[]) => header + ids.map((id) => `${id},A,UK,1,2.50\n`).join('')
 
-/** The command line of an account, and files beside it. */
-function userOf(t: Test, account: TestAccount, files: Record<string, string | Buffer>) {
-  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: account.token })
-  user.write(files)
-  return user
-}
-
 const idsOf = async (account: TestAccount) =>
   (await salesOf(account)).map(({ transaction_id }) => transaction_id).sort()
 
@@ -44,7 +37,7 @@ t.test('CSV, NDJSON and JSON are loaded, compressed or not', async (t) => {
     'e.json': JSON.stringify([sale('E1'), sale('E2')], null, 2),
     'f.json.gz': gzipSync(JSON.stringify([sale('F1')])),
   }
-  const { run } = userOf(t, account, files)
+  const { run } = userOf(t, service, account, files)
   const { code, stdout, stderr } = await run('load', 'sales', ...Object.keys(files))
   t.strictSame([code, stderr], [0, ''])
   const said = stdout.split('\n')
@@ -56,7 +49,7 @@ t.test('CSV, NDJSON and JSON are loaded, compressed or not', async (t) => {
 t.test('a load that stopped is run again, and no row is doubled', async (t) => {
   const account = await service.newAccount(t)
   const files = { 'a.csv': csv('A1'), 'b.csv': `${csv('B1')}B2,,UK,1,2\n` }
-  const { run, write } = userOf(t, account, files)
+  const { run, write } = userOf(t, service, account, files)
   t.equal((await run('load', 'sales', 'a.csv', 'b.csv')).code, 1)
   write({ 'b.csv': csv('B1', 'B2') })
   const { code, stdout } = await run('load', 'sales', 'a.csv', 'b.csv')
@@ -70,7 +63,7 @@ t.test('a load that stopped is run again, and no row is doubled', async (t) => {
 t.test('the file that is loaded last holds, also one that was loaded before', async (t) => {
   const account = await service.newAccount(t)
   const files = { 'day.csv': csv('A1'), 'night.csv': csv('A1').replace(',1,', ',7,') }
-  const { run } = userOf(t, account, files)
+  const { run } = userOf(t, service, account, files)
   for (const file of ['day.csv', 'night.csv', 'day.csv'])
     t.equal((await run('load', 'sales', file)).code, 0)
   t.match(await salesOf(account), [{ transaction_id: 'A1', quantity: '1' }])
@@ -81,7 +74,7 @@ t.test('the file that is loaded last holds, also one that was loaded before', as
 t.test('a refused file names its lines; the others are loaded', async (t) => {
   const account = await service.newAccount(t)
   const bad = `${csv('B1')}B2,"A\nB",UK,many,\n`
-  const { run } = userOf(t, account, { 'bad.csv': bad, 'good.csv': csv('G1') })
+  const { run } = userOf(t, service, account, { 'bad.csv': bad, 'good.csv': csv('G1') })
   const { code, stdout, stderr } = await run('load', 'sales', 'bad.csv', 'good.csv')
   t.equal(code, 1)
   t.match(stdout, /^good\.csv: 1 row, 1 new/)
@@ -105,7 +98,7 @@ t.test('of many bad lines the first are shown; JSON has what the service lists',
     someCodes(24)
       .map((id) => `${id},,UK,1,1\n`)
       .join('')
-  const { run } = userOf(t, account, { 'bad.csv': bad })
+  const { run } = userOf(t, service, account, { 'bad.csv': bad })
   const { stderr } = await run('load', 'sales', 'bad.csv')
   t.match(
     stderr,
@@ -123,7 +116,7 @@ t.test('the reject file has the rejected rows; corrected, it is loaded', async (
   const account = await service.newAccount(t)
   const ndjson = `${JSON.stringify(sale('N1'))}\n${JSON.stringify({ ...sale('N2'), code: 5 })}\n`
   const files = { 'a.csv': `${csv('A1')}A2,,UK,1,2\n`, 'n.ndjson': ndjson }
-  const { run, read, write } = userOf(t, account, files)
+  const { run, read, write } = userOf(t, service, account, files)
   const refused = await run('load', 'sales', 'a.csv', '--rejects', 'rejects.csv')
   t.equal(refused.code, 1)
   t.match(refused.stderr, /rejects\.csv has the rejected rows, each with its error\.\n/)
@@ -149,7 +142,7 @@ t.test(
     const account = await service.newAccount(t)
     const bad = JSON.stringify({ ...sale('N1'), code: 5 })
     const large = JSON.stringify(sale('N2')).replace('}', ',"price":5.100000000000000000001}')
-    const { run } = userOf(t, account, { 'n.ndjson': `\uFEFF${bad}\n{bad\n${large}\n` })
+    const { run } = userOf(t, service, account, { 'n.ndjson': `\uFEFF${bad}\n{bad\n${large}\n` })
     const { code, stderr } = await run('load', 'sales', 'n.ndjson')
     t.equal(code, 1)
     t.match(stderr, /line 1, code "5": must be string\n {2}line 2: is not valid JSON/)
@@ -160,7 +153,7 @@ t.test(
 t.test('the reject file never replaces the file itself', async (t) => {
   const account = await service.newAccount(t)
   const file = `${csv('A1')}A2,,UK,1,2\n`
-  const { run, read, home } = userOf(t, account, { 'a.csv': file })
+  const { run, read, home } = userOf(t, service, account, { 'a.csv': file })
   symlinkSync('a.csv', join(home, 'link.csv'))
   for (const rejects of ['a.csv', './a.csv', 'link.csv']) {
     const stderr = '--rejects would replace a.csv: name another file.\n'
@@ -179,7 +172,7 @@ t.test(
       'old.csv': 'code,country,price,expected_price\nA,UK,8,777\n',
       'new.csv': 'code,country,price\nA,UK,7\n',
     }
-    const { run, read } = userOf(t, shop, files)
+    const { run, read } = userOf(t, service, shop, files)
     const prices = ['load', 'prices', '--list', 'L']
     for (const flags of [[], ['--job']]) {
       const { code, stderr } = await run(...prices, ...Object.keys(files), ...flags)
@@ -220,7 +213,7 @@ t.test('a refused file that is loaded when it is sent for its errors was loaded'
 })
 
 t.test('on a terminal rejected rows are written, too, and that is the end', async (t) => {
-  const { read, type } = userOf(t, await service.newAccount(t), {
+  const { read, type } = userOf(t, service, await service.newAccount(t), {
     'a.csv': `${csv('A1')}A2,,UK,1,2\n`,
   })
   const { code, screen } = await type('', 'load', 'sales', 'a.csv', '--rejects', 'r.csv')
@@ -231,7 +224,7 @@ t.test('on a terminal rejected rows are written, too, and that is the end', asyn
 
 t.test('prices and dynamic attributes go into a list', async (t) => {
   const { shop, list } = await aFilledList(t, service, { name: 'My list & more' })
-  const { run } = userOf(t, shop, {
+  const { run } = userOf(t, service, shop, {
     'p.csv': 'code,country,price\nA,UK,2.5\n',
     'd.json': JSON.stringify([
       { code: 'A', country: 'UK', dynamic_attribute_name: 'shelf', dynamic_attribute_value: 4 },
@@ -245,7 +238,7 @@ t.test('prices and dynamic attributes go into a list', async (t) => {
 })
 
 t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
-  const { run } = userOf(t, await service.newAccount(t), {
+  const { run } = userOf(t, service, await service.newAccount(t), {
     'a.csv': csv('A1'),
     'b.csv': csv('B1'),
     'a.txt': 'x',
@@ -302,7 +295,7 @@ t.test('usage: what cannot be loaded is 2, and nothing is sent', async (t) => {
 t.test('the rows of a JSON file arrive as they are written', async (t) => {
   const { shop, list } = await aFilledList(t, service)
   const row = (price: string) => `{"code":\r\n "A", "country": "UK", "price": ${price}}`
-  const { run } = userOf(t, shop, {
+  const { run } = userOf(t, service, shop, {
     'good.json': `\ufeff [\n${row('2.50')}\n]\n`,
     'inexact.json': `[${row('1')},${row('2.5000000000000000001')}]`,
     'twice.json': `[${row('1, "price": 2')}]`,
@@ -325,7 +318,7 @@ t.test(
   'a bad row of a JSON array is named by its number, because the file has other lines',
   async (t) => {
     const rows = JSON.stringify([sale('A1'), { ...sale('A2'), code: 5 }], null, 2)
-    const { run } = userOf(t, await service.newAccount(t), { 'a.json': rows })
+    const { run } = userOf(t, service, await service.newAccount(t), { 'a.json': rows })
     for (const flags of [[], ['--job']])
       t.match(
         (await run('load', 'sales', 'a.json', ...flags)).stderr,
@@ -339,13 +332,13 @@ t.test(
 
 t.test('files are loaded also when nobody reads what is told of them', async (t) => {
   const account = await service.newAccount(t)
-  const { shell } = userOf(t, account, { 'a.csv': csv('A1'), 'b.csv': csv('B1') })
+  const { shell } = userOf(t, service, account, { 'a.csv': csv('A1'), 'b.csv': csv('B1') })
   const { code } = await shell('pricewell load sales a.csv b.csv | true')
   t.strictSame([code, await idsOf(account)], [0, ['A1', 'B1']])
 })
 
 t.test('control characters of a file do not reach the terminal', async (t) => {
-  const { run } = userOf(t, await service.newAccount(t), { 'a.csv': 'a\u001b[31mb\n1\n' })
+  const { run } = userOf(t, service, await service.newAccount(t), { 'a.csv': 'a\u001b[31mb\n1\n' })
   const { stderr } = await run('load', 'sales', 'a.csv')
   t.match(stderr, '  line 1, a·[31mb: is not a known key; known are transaction_id, ')
 })
@@ -353,7 +346,7 @@ t.test('control characters of a file do not reach the terminal', async (t) => {
 t.test('a file is read again when the connection breaks', async (t) => {
   const body = { rows: 3, created: 3, updated: 0 }
   const { url, requests } = await standIn(t, ['destroy', { status: 201, body }])
-  const { run } = userOf(t, await service.newAccount(t), { 'a.csv': csv('A1', 'A2') })
+  const { run } = userOf(t, service, await service.newAccount(t), { 'a.csv': csv('A1', 'A2') })
   t.equal((await run('load', 'sales', 'a.csv', '--url', url)).code, 0)
   t.strictSame(
     requests.map(({ text }) => text),
@@ -387,7 +380,7 @@ t.test('a file that cannot be read again, or is another then, is 2 and is named'
       ['a.csv', csv('A1', 'A2')],
       ['a.csv.gz', gzipSync(csv('A1', 'A2'))],
     ] as const) {
-      const { home, run } = userOf(t, account, { [name]: content })
+      const { home, run } = userOf(t, service, account, { [name]: content })
       const url = await breaksAfter(t, () => change(join(home, name)))
       const { code, stderr } = await run('load', 'sales', name, '--url', url)
       t.strictSame([code, stderr], [2, `${name} ${message}`])
@@ -401,7 +394,7 @@ t.test('a load that still runs is waited for, and is no refusal', async (t) => {
     headers: { 'retry-after': String(seconds) },
     body: { type, title: 'Title', status: 409, detail: 'It is running.', instance: 'i' },
   })
-  const { run } = userOf(t, await service.newAccount(t), { 'a.csv': csv('A1') })
+  const { run } = userOf(t, service, await service.newAccount(t), { 'a.csv': csv('A1') })
   const done = { status: 201, body: { rows: 1, created: 1, updated: 0 } }
   const gateway = { status: 504, headers: { 'content-type': 'text/html' }, body: 'No answer' }
   const short = await standIn(t, [gateway, ...Array(7).fill(running(0)), done])
@@ -429,7 +422,7 @@ t.test('a file says how long it is, as it travels', async (t) => {
   }
   const body = { rows: 1, created: 1, updated: 0 }
   const { url, requests } = await standIn(t, [{ status: 201, body }])
-  const { run } = userOf(t, await service.newAccount(t), files)
+  const { run } = userOf(t, service, await service.newAccount(t), files)
   t.equal((await run('load', 'sales', ...Object.keys(files), '--url', url)).code, 0)
   t.strictSame(
     requests.map(({ headers }) => headers['content-length']),
@@ -447,7 +440,7 @@ t.test(
   async (t) => {
     const account = await service.newAccount(t)
     const large = csv(...Array.from({ length: 60_000 }, (_, index) => `T${index}`))
-    const { run, type } = userOf(t, account, { 'large.csv': large })
+    const { run, type } = userOf(t, service, account, { 'large.csv': large })
     const { code, screen } = await type('', 'load', 'sales', 'large.csv')
     t.equal(code, 0)
     t.match(screen, /large\.csv █+ 100 % {2}[\d.]+ MB\/s {2}\d+s/)

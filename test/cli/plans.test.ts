@@ -1,12 +1,11 @@
 import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { inAMonth, makeDue } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aFilledList, rowsOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 const uk = (code: string) => ({ code, country: 'UK' })
 const file = (prices: Record<string, number>) =>
   ['code,country,price', ...Object.entries(prices).map(([code, price]) => `${code},UK,${price}`)]
@@ -21,7 +20,7 @@ async function aPricedList(t: Test, { guardrails = {}, codes = ['A', 'B'] } = {}
     { ...uk('A'), price: 10 },
     { ...uk('B'), price: 20 },
   ])
-  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const user = userOf(t, service, shop)
   /** Makes a plan of prices and returns its id. */
   const plan = async (prices: Record<string, number>, ...more: string[]): Promise<string> => {
     user.write({ 'p.csv': file(prices) })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aFilledList, aList, setPrices } from '../helpers/shop.ts'
 
@@ -15,10 +15,7 @@ await shop.post('/api/v1/competitor_prices/bulk_create_or_update/', [
 ])
 
 t.test('one file has prices, margins, competitors and sales', async (t) => {
-  const { run } = commandLine(t, {
-    PRICEWELL_URL: service.app.listeningOrigin,
-    PRICEWELL_TOKEN: shop.token,
-  })
+  const { run } = userOf(t, service, shop)
   const file = join(t.testdir(), 'position.csv')
   const { code, stdout, stderr } = await run('position', 'L', '-o', file)
   t.strictSame([code, stdout, stderr], [0, `${file}: 1 row.\n`, ''])
@@ -33,10 +30,7 @@ t.test('one file has prices, margins, competitors and sales', async (t) => {
 })
 
 t.test('a list that is not there is 1, none is 2', async (t) => {
-  const { run } = commandLine(t, {
-    PRICEWELL_URL: service.app.listeningOrigin,
-    PRICEWELL_TOKEN: shop.token,
-  })
+  const { run } = userOf(t, service, shop)
   const absent = await run('position', 'M')
   t.strictSame([absent.code, absent.stdout], [1, ''])
   t.match(absent.stderr, 'There is no price list "M".')
@@ -46,10 +40,7 @@ t.test('a list that is not there is 1, none is 2', async (t) => {
 })
 
 t.test('only prices far above the cheapest competitor, with a margin over a limit', async (t) => {
-  const { run, home } = commandLine(t, {
-    PRICEWELL_URL: service.app.listeningOrigin,
-    PRICEWELL_TOKEN: shop.token,
-  })
+  const { run, home } = userOf(t, service, shop)
   const codesOf = async (...args: string[]) => {
     const { stdout } = await run('position', 'P', ...args)
     return stdout
@@ -99,10 +90,7 @@ t.test('only prices far above the cheapest competitor, with a margin over a limi
 })
 
 t.test('rows whose texts hold U+2028 or U+2029 are kept', async (t) => {
-  const { run } = commandLine(t, {
-    PRICEWELL_URL: service.app.listeningOrigin,
-    PRICEWELL_TOKEN: shop.token,
-  })
+  const { run } = userOf(t, service, shop)
   const rows = ['a\u2028b', 'a\u2029é'].map((country) => ({ code: 'S', country, purchase: 1 }))
   await shop.post('/api/v1/product_catalog/bulk_create_or_update/', rows)
   await aList(shop, { name: 'S', margin_formula: '= (Price - D) / Price * 100' })

@@ -1,10 +1,9 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShopOf, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 
 const france = { code: 'A', country: 'France', size: 4 }
 const spain = { code: 'A', country: 'Spain', size: 5 }
@@ -30,7 +29,7 @@ await setPrices(shop, 'L', [
   { ...france, price_dimension: 'retail', price: 2.5 },
   { ...spain, price_dimension: 'wholesale', price: 10 },
 ])
-const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+const { run } = userOf(t, service, shop)
 
 t.test('every row and price dimension of a product, as a table', async (t) => {
   const { code, stdout, stderr } = await run('prices', 'L', 'A')

@@ -1,11 +1,10 @@
 import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { someCodes } from '../helpers/jobs.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aFilledList, aList, aShopOf, rowsOf } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 
 /** A list "L" of codes in two countries. */
 async function aUserWithAList(t: Test, codes = ['A', 'B'], settings: object = {}) {
@@ -14,7 +13,7 @@ async function aUserWithAList(t: Test, codes = ['A', 'B'], settings: object = {}
 
   const left = async () =>
     (await rowsOf(shop, list)).map(({ code, country }) => `${code} ${country}`).sort()
-  return { left, shop, ...commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token }) }
+  return { left, shop, ...userOf(t, service, shop) }
 }
 
 t.test('removes all rows of the codes, or those of an extension', async (t) => {
@@ -55,7 +54,7 @@ t.test('an extension is compared as its type, however it is written', async (t) 
   const shop = await aShopOf(t, service, { extensions }, rows)
   const list = await aList(shop, { name: 'L' })
   await addProducts(shop, 'L', rows)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { run } = userOf(t, service, shop)
   const where = ['--where', 'size=1.50', '--where', 'boxed=TRUE']
   t.match(await run('remove', 'L', 'A', ...where), { stdout: '1 row removed from L.\n' })
   t.match(await rowsOf(shop, list), [{ boxed: false }])

@@ -1,10 +1,9 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { addProducts, aList, aShop, setPrices } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 const of = (code: string, country: string) => ({ code, country })
 
 /** Lists "L" and, with days, "C": A in two countries, at 10 in the UK. */
@@ -14,7 +13,7 @@ async function aPricedShop(t: Parameters<typeof aShop>[0]) {
   await aList(shop, { name: 'C', is_calendar: true })
   for (const list of ['L', 'C']) await addProducts(shop, list, [of('A', 'UK'), of('A', 'FR')])
   await setPrices(shop, 'L', [{ ...of('A', 'UK'), price: 10 }])
-  return { shop, ...commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token }) }
+  return { shop, ...userOf(t, service, shop) }
 }
 
 t.test('reprice makes a plan, and says what it does and how to go on', async (t) => {

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aFilledList, setPrices } from '../helpers/shop.ts'
 import { standIn } from '../helpers/stand-in.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 const uk = (code: string) => ({ code, country: 'UK' })
 
 /** A list "L" of A and B, priced at 2 and 4, then A at 3. */
@@ -18,7 +17,7 @@ async function aChangedList(t: Test) {
     { ...uk('B'), price: 4 },
   ])
   await setPrices(shop, 'L', [{ ...uk('A'), price: 3 }])
-  return commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  return userOf(t, service, shop)
 }
 
 t.test('log shows the revisions, the newest last', async (t) => {
@@ -70,7 +69,7 @@ t.test('diff shows the largest changes of all, up to 1,000', async (t) => {
     'L',
     codes.map((code) => ({ ...uk(code), price: priceOf(code) })),
   )
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { run } = userOf(t, service, shop)
   const lines = (await run('diff', 'L', '2')).stdout.split('\n')
   t.match([lines.length, lines[1]], [1003, /^P2000 .* 100 +1 +-99$/])
   t.match(lines.at(-2), '1,001 cells differ.')

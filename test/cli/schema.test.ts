@@ -1,16 +1,15 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { aShop } from '../helpers/shop.ts'
 
 const service = await sharedService()
-const PRICEWELL_URL = service.app.listeningOrigin
 
 t.test(
   'the columns of the catalog and of competitor prices are shown with their types',
   async (t) => {
     const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-    const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+    const { run } = userOf(t, service, shop)
     const without = await run('schema')
     t.match(without, { code: 0, stderr: '', stdout: /There is no competitor schema yet/ })
     t.match(without.stdout, /^Catalog\ncolumn +kind +type +letter\ncode +key +string +A\n/)
@@ -28,7 +27,7 @@ t.test(
 
 t.test('columns of the catalog are set, and added to', async (t) => {
   const { token, get } = await service.newAccount(t)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  const { run } = userOf(t, service, { token })
   const columns = ['--extension', 'country', '--attribute', 'weight:number', '--cost', 'purchase']
   const set = await run('schema', 'set', ...columns)
   t.strictSame([set.code, set.stderr], [0, ''])
@@ -49,7 +48,7 @@ t.test('columns of the catalog are set, and added to', async (t) => {
 
 t.test('a column keeps its allowed values, which are shown, when others are added', async (t) => {
   const { token, post } = await service.newAccount(t)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  const { run } = userOf(t, service, { token })
   await post('/api/v1/product_catalog/schema/create_schema/', {
     extensions: [{ name: 'size', type: 'string', values: ['S', 'M'] }],
   })
@@ -62,7 +61,7 @@ t.test('a column keeps its allowed values, which are shown, when others are adde
 
 t.test('the columns of competitor prices are set', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { run, shell } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { run, shell } = userOf(t, service, shop)
   const load = await shell(
     "printf 'code,competitor_name,competitor_price\\nA,B,1\\n' > a.csv; pricewell load competitor-prices a.csv",
   )
@@ -75,7 +74,7 @@ t.test('the columns of competitor prices are set', async (t) => {
 
 t.test('columns that cannot be are refused', async (t) => {
   const shop = await aShop(t, service, { codes: ['A'], countries: ['UK'] })
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: shop.token })
+  const { run } = userOf(t, service, shop)
   for (const column of ['weight:numbr', 'weight:', ':number'])
     t.match(await run('schema', 'add', '--attribute', column), {
       code: 2,

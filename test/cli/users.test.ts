@@ -1,5 +1,5 @@
 import t from 'tap'
-import { commandLine } from '../helpers/command-line.ts'
+import { commandLine, userOf } from '../helpers/command-line.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { standIn } from '../helpers/stand-in.ts'
 import { anAdmin, anEmail } from '../helpers/users.ts'
@@ -16,7 +16,7 @@ function shown(stdout: string): { id: string; password: string } {
 
 t.test('a user is added, logs in, is changed, reset and removed', async (t) => {
   const admin = await anAdmin(t, service)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: admin.token })
+  const { run } = userOf(t, service, admin)
   const email = anEmail()
   const added = await run('users', 'add', email, '--scopes', 'read,plan')
   t.strictSame([added.code, added.stderr], [0, ''])
@@ -47,7 +47,7 @@ t.test('a user is added, logs in, is changed, reset and removed', async (t) => {
 
 t.test('a user may be named by e-mail, in any case', async (t) => {
   const admin = await anAdmin(t, service)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: admin.token })
+  const { run } = userOf(t, service, admin)
   const email = anEmail()
   const { id } = shown((await run('users', 'add', email, '--scopes', 'read')).stdout)
   t.match((await run('users', 'scopes', email, 'plan')).stdout, `${email}  plan`)
@@ -64,7 +64,7 @@ t.test('a user may be named by e-mail, in any case', async (t) => {
 
 t.test('faults are told', async (t) => {
   const admin = await anAdmin(t, service)
-  const { run } = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: admin.token })
+  const { run } = userOf(t, service, admin)
   const [{ id }] = JSON.parse((await run('users', '--json')).stdout)
   const last = await run('users', 'remove', String(id))
   t.match(last, { code: 1, stderr: /^No other user has the scope "admin"/ })

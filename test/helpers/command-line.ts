@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { childEnvironment, withoutLoader } from './process.ts'
+import type { TestAccount, TestService } from './service.ts'
 
 const bin = join(import.meta.dirname, '../../bin/pricewell.js')
 
@@ -82,4 +83,17 @@ export function commandLine(t: Test, settings: Record<string, string> = {}): Com
   const read = (name: string) => readFileSync(join(home, name), 'utf8')
   const run = (...args: string[]) => pipe('', ...args)
   return { home, write, read, run, pipe, shell, type, interrupt }
+}
+
+/** The command line of a user of this account, and files beside it. */
+export function userOf(
+  t: Test,
+  service: TestService,
+  { token }: Pick<TestAccount, 'token'>,
+  files: Record<string, string | Buffer> = {},
+): CommandLine {
+  const PRICEWELL_URL = service.app.listeningOrigin
+  const user = commandLine(t, { PRICEWELL_URL, PRICEWELL_TOKEN: token })
+  user.write(files)
+  return user
 }
