@@ -96,7 +96,7 @@ t.test('a price that was reverted to none since is stale', async (t) => {
   for (const is_calendar of [false, true])
     await t.test(is_calendar ? 'calendar' : 'plain', async (t) => {
       const { shop, list, set } = await aListOf(t, { is_calendar })
-      const cell = { ...key, ...(is_calendar && { date: ago(-2 * 1440).slice(0, 10) }) }
+      const cell = { ...key, ...(is_calendar && { date: '2026-07-01' }) }
       await set([{ ...cell, price: 5 }], { observed_at: ago(60) })
       await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 2 })
       const { status, body } = await set([{ ...cell, price: 6 }], { observed_at: ago(30) })
@@ -112,7 +112,7 @@ t.test(
     for (const is_calendar of [false, true])
       await t.test(is_calendar ? 'calendar' : 'plain', async (t) => {
         const { list, set } = await aListOf(t, { is_calendar })
-        const cell = { ...key, ...(is_calendar && { date: ago(-2 * 1440).slice(0, 10) }) }
+        const cell = { ...key, ...(is_calendar && { date: '2026-07-01' }) }
         await set([{ ...cell, price: 5 }])
         await query(
           service.url,
@@ -141,7 +141,7 @@ t.test('a price that was reverted to none is not the expected one', async (t) =>
   for (const is_calendar of [false, true])
     await t.test(is_calendar ? 'calendar' : 'plain', async (t) => {
       const { shop, list, set } = await aListOf(t, { is_calendar })
-      const cell = { ...key, ...(is_calendar && { date: ago(-2 * 1440).slice(0, 10) }) }
+      const cell = { ...key, ...(is_calendar && { date: '2026-07-01' }) }
       await set([{ ...cell, price: 5 }])
       await shop.post(`/api/v1/price_list/${list.id}/revert/`, { revision: 2 })
       const { status, body } = await set([{ ...cell, price: 6, expected_price: 5 }])
@@ -157,7 +157,7 @@ t.test('a confirmation ends with the price that it confirmed', async (t) => {
       const { set } = await aListOf(t, overrides)
       const cell = {
         ...key,
-        ...('is_calendar' in overrides && { date: ago(-2 * 1440).slice(0, 10) }),
+        ...('is_calendar' in overrides && { date: '2026-07-01' }),
         ...('price_dimensions' in overrides && { price_dimension: 'x' }),
       }
       await set([{ ...cell, price: 1 }])
