@@ -10,6 +10,9 @@ export type PayloadRow = Record<string, unknown>
 /** The columns that may be nested under a key of the row. */
 export type NestedColumns = { extensions?: Column[]; attributes?: Column[] }
 
+/** The values of nested columns by name, and where each was given. */
+type NestedValues = Map<string, { value: unknown; field: string }>
+
 /** How the rows of a payload give columns. */
 export interface RowShape {
   /** All keys that a row may have. */
@@ -58,8 +61,8 @@ export function readNested(
   { row, position }: Positioned<PayloadRow>,
   nested: NestedColumns,
   errors: RowErrors,
-): Map<string, { value: unknown; field: string }> | undefined {
-  let inner: Map<string, { value: unknown; field: string }> | undefined
+): NestedValues | undefined {
+  let inner: NestedValues | undefined
   for (const group of ['extensions', 'attributes'] as const) {
     const columns = nested[group]
     if (!columns || row[group] === undefined) continue

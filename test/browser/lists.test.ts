@@ -229,13 +229,14 @@ t.test('lists that are not valid today carry a badge, also at their head', async
   await aList(shop, { name: 'Gone', valid_from: '2020-01-01', valid_to: '2020-12-31' })
   const coming = { name: 'Coming', valid_from: '9000-01-01', valid_to: '9000-12-31' }
   const { id } = await aList(shop, coming)
+  await aList(shop, { name: 'Lasting', valid_from: '2020-01-01', valid_to: '9000-12-31' })
   const page = await open(t, '/#/lists')
   const badges = (name: string) =>
     page.getByRole('row', { name }).locator('td:first-child .badge').allInnerTexts()
   await page.getByRole('link', { name: 'Gone' }).waitFor()
   t.strictSame(await badges('Gone'), ['expired'])
   t.strictSame(await badges('Coming'), ['future'])
-  t.strictSame(await badges('Retail'), [])
+  t.strictSame(await badges('Lasting'), [])
   await page.goto(`${url}/#/lists/${id}`)
   await page.getByRole('heading', { name: 'Coming future' }).waitFor()
 })
