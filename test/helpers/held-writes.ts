@@ -9,6 +9,9 @@ export interface HeldWrites {
   release(): Promise<void>
 }
 
+/** Why a test of triggers is skipped on a cluster, which has none. */
+export const noTriggers = process.env.TEST_CLUSTER_URL !== undefined && 'needs triggers'
+
 /**
  * Blocks writes of a table without a lock: the service waits 1.25 s for one, too short for a test on a busy machine.
  */

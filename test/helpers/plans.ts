@@ -12,11 +12,12 @@ export const inAMonth = () =>
 
 /** Makes scheduled plans due at once, the first of them first. */
 export async function makeDue(url: string, ...ids: (number | string)[]): Promise<void> {
-  const due = (id: string) =>
-    `now() - interval '1 second' + array_position($1::bigint[], ${id}) * interval '1 ms'`
-  await select(url, `update plans set apply_at = ${due('id')} where id = any($1)`, [ids])
+  const due = `now() - interval '1 second'`
+  await select(url, `update plans set apply_at = ${due} where id = any($1)`, [ids])
   const id = `(data ->> 'plan')::bigint`
-  const jobs = `update pgboss.job set start_after = ${due(id)} where name = 'plan' and ${id} = any($1)`
+  const place = `array_position($1::bigint[], ${id})`
+  const start = `${due} + ${place} * interval '1 ms'`
+  const jobs = `update pgboss.job set start_after = ${start} where name = 'plan' and ${id} = any($1)`
   await select(url, jobs, [ids])
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { query } from '../helpers/database.ts'
-import { holdableWrites } from '../helpers/held-writes.ts'
+import { holdableWrites, noTriggers } from '../helpers/held-writes.ts'
 import { expectProblem } from '../helpers/operations.ts'
 import { aPricedList } from '../helpers/plans.ts'
 import { sharedService } from '../helpers/shared-service.ts'
@@ -63,21 +63,25 @@ t.test('created ids are in the order of the payload', async (t) => {
   t.strictSame(created, [byName.get('z'), byName.get('a')])
 })
 
-t.test('a promotion that others change while a plan is applied is stale', async (t) => {
-  const { shop, plan, promotions, apply } = await aShopWithPlans(t)
-  await shop.post(path, [spring])
-  const { id } = await plan([{ ...spring, value: 20 }])
-  const held = await holdableWrites(t, service.url, 'promotions')
-  await held.hold()
-  const changing = shop.post(path, [{ ...spring, value: 50 }])
-  await held.untilHeld()
-  const applying = apply(id)
-  await untilLockAwaited(service.url, 'pricewell writes', applying)
-  await held.release()
-  t.equal((await changing).status, 200)
-  expectProblem(t, await applying, 409, 'plan-stale', 'it was changed first')
-  t.match(await promotions(), [{ value: 50 }])
-})
+t.test(
+  'a promotion that others change while a plan is applied is stale',
+  { skip: noTriggers },
+  async (t) => {
+    const { shop, plan, promotions, apply } = await aShopWithPlans(t)
+    await shop.post(path, [spring])
+    const { id } = await plan([{ ...spring, value: 20 }])
+    const held = await holdableWrites(t, service.url, 'promotions')
+    await held.hold()
+    const changing = shop.post(path, [{ ...spring, value: 50 }])
+    await held.untilHeld()
+    const applying = apply(id)
+    await untilLockAwaited(service.url, 'pricewell writes', applying)
+    await held.release()
+    t.equal((await changing).status, 200)
+    expectProblem(t, await applying, 409, 'plan-stale', 'it was changed first')
+    t.match(await promotions(), [{ value: 50 }])
+  },
+)
 
 t.test('a promotion that changed since is stale', async (t) => {
   const { shop, plan, promotions, apply } = await aShopWithPlans(t)
