@@ -19,7 +19,7 @@ const kinds = Object.keys({
 const outcomes: AttemptDone['outcome'][] = ['done', 'refused', 'retried', 'failed', 'lost']
 
 /** A finished request. `operation` and `status` have few values: each combination is a time series. */
-export interface RequestDone {
+interface RequestDone {
   /** The operation of the contract, or `none`. */
   operation: string
   status: number
